@@ -47,7 +47,9 @@ function importFaults(): string[] {
       }
       const node = from.startsWith('node:') || builtinModules.includes(from);
       if (name === 'server' && from === 'node:http' && !isOfTypes) {
-        faults.push(`${file}: an import of ${from} makes every start slower; see server/src/node-http.ts`);
+        faults.push(
+          `${file}: an import of ${from} makes every start slower; see server/src/platform/http/node-http.ts`,
+        );
       }
       if (node && BROWSER_SAFE.some((folder) => folder.test(file))) {
         faults.push(`${file}: ${from} does not exist in a browser`);

@@ -44,18 +44,12 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { quotaOf } from './domain/quota.ts';
-import { overQuota } from './domain/refusals.ts';
-import { badDirectory, OutOfScope, ServiceError, TryLater, takenDir, unknownDir } from './errors.ts';
-import { adminHandlers } from './http/admin.ts';
-import { authentication, lookedAt } from './http/authentication.ts';
-import { Bodies, readLater } from './http/bodies.ts';
-import { addressTeller } from './http/caller-address.ts';
-import { compileInitValidator, compileNoValidator, compilersFactory } from './http/compilers.ts';
-import { conclude } from './http/conclusion.ts';
-import { guardConnections, wantBody } from './http/connection.ts';
-import type { Document, docsPage } from './http/docs.ts';
-import { refuseConnection, sendError } from './http/errors.ts';
+import { authentication, lookedAt } from './accounts/authentication.ts';
+import { overQuota } from './accounts/refusals.ts';
+import { leaveToNginx } from './fastlane/accel.ts';
+import { VolumeLanes } from './fastlane/lane.ts';
+import { isVolumeSocket, VolumeSockets } from './fastlane/socket.ts';
+import { type Sendable, sendVolume } from './files/download.ts';
 import {
   type FileListing,
   type FilesQuery,
@@ -63,26 +57,32 @@ import {
   filesOf,
   trashOf,
   wholeList,
-} from './http/file-list.ts';
-import { countFault, countInFlight } from './http/metrics.ts';
-import { addPage } from './http/page.ts';
-import { STRICT_TRANSPORT } from './http/page-headers.ts';
-import type { Params } from './http/params.ts';
-import { keysCondition } from './http/preconditions.ts';
-import { Readiness } from './http/readiness.ts';
-import { REQUEST_ID, requestIds } from './http/request-id.ts';
-import { requestHandlers } from './http/requests.ts';
-import { namedSchemas, schemaOf, urlOf } from './http/schemas.ts';
-import { shareHandlers } from './http/shares.ts';
-import { leaveToNginx } from './http/volumes/accel.ts';
-import { batchHandler } from './http/volumes/batch.ts';
-import { VolumeLanes } from './http/volumes/lane.ts';
-import { putRoute, type VolumeHandler, volumeHandler } from './http/volumes/put.ts';
-import { type Sendable, sendVolume } from './http/volumes/reply.ts';
-import { isVolumeSocket, VolumeSockets } from './http/volumes/socket.ts';
-import { CONTENT_TYPE } from './metrics/gathering.ts';
-import { collectInTurns } from './parallel.ts';
+} from './files/file-list.ts';
+import { quotaOf } from './files/quota.ts';
+import { Readiness } from './operator/readiness.ts';
+import { adminHandlers } from './operator/routes.ts';
+import { badDirectory, OutOfScope, ServiceError, TryLater, takenDir, unknownDir } from './platform/errors.ts';
+import { Bodies, readLater } from './platform/http/bodies.ts';
+import { addressTeller } from './platform/http/caller-address.ts';
+import { compileInitValidator, compileNoValidator, compilersFactory } from './platform/http/compilers.ts';
+import { guardConnections, wantBody } from './platform/http/connection.ts';
+import type { Document, docsPage } from './platform/http/docs.ts';
+import { refuseConnection, sendError } from './platform/http/errors.ts';
+import { addPage } from './platform/http/page.ts';
+import { STRICT_TRANSPORT } from './platform/http/page-headers.ts';
+import type { Params } from './platform/http/params.ts';
+import { keysCondition } from './platform/http/preconditions.ts';
+import { REQUEST_ID, requestIds } from './platform/http/request-id.ts';
+import { conclude } from './platform/http/request-log.ts';
+import { countFault, countInFlight } from './platform/http/request-metrics.ts';
+import { namedSchemas, schemaOf, urlOf } from './platform/http/schemas.ts';
+import { CONTENT_TYPE } from './platform/metrics/gathering.ts';
+import { collectInTurns } from './platform/parallel.ts';
 import type { Services } from './services.ts';
+import { requestHandlers } from './sharing/request-routes.ts';
+import { shareHandlers } from './sharing/share-routes.ts';
+import { batchHandler } from './transfers/batch.ts';
+import { putRoute, type VolumeHandler, volumeHandler } from './transfers/put.ts';
 import { VERSION } from './version.ts';
 
 /** Questions for the KDF profile of a name, from one address on one node. */
@@ -114,7 +114,7 @@ function handlers(
   const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
   let document: Document | undefined;
   const openapi = async () => {
-    document ??= await (await import('./http/openapi.ts')).openapiDocument();
+    document ??= await (await import('./platform/http/openapi.ts')).openapiDocument();
     return document;
   };
   const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable) => {
@@ -369,7 +369,7 @@ function handlers(
     metrics: async (_request, reply) => reply.type(CONTENT_TYPE).send(await gathered()),
     openapi,
     docs: async (_request, reply) => {
-      docs ??= (await import('./http/docs.ts')).docsPage(await openapi());
+      docs ??= (await import('./platform/http/docs.ts')).docsPage(await openapi());
       const { html, headers } = docs;
       return reply.type('text/html; charset=utf-8').headers(headers).send(html);
     },

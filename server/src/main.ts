@@ -1,8 +1,8 @@
 import cluster from 'node:cluster';
 import { enableCompileCache } from 'node:module';
-import { UsageError } from './admin/report.ts';
 import { ConfigError, readConfig } from './config.ts';
-import { isOsError, StoreUnavailable } from './errors.ts';
+import { UsageError } from './operator/commands/report.ts';
+import { isOsError, StoreUnavailable } from './platform/errors.ts';
 
 /** What a person can fix gets one line; everything else needs its stack. */
 function told(error: unknown): unknown {
@@ -20,15 +20,15 @@ process.umask(0o077);
 try {
   const [, , command, ...args] = process.argv;
   if (cluster.isPrimary && command !== undefined) {
-    process.exit(await (await import('./admin/main.ts')).runCommand(command, args, process.env));
+    process.exit(await (await import('./operator/commands/main.ts')).runCommand(command, args, process.env));
   }
   // It reloads; from the first moment on it ends nothing.
   process.on('SIGHUP', () => undefined);
   const config = readConfig(process.env);
   // Each process loads only its own half, compiled before: somebody waits for every start.
   enableCompileCache();
-  if (cluster.isPrimary) await (await import('./cluster/primary.ts')).runPrimary(config);
-  else await (await import('./cluster/worker.ts')).runWorker(config);
+  if (cluster.isPrimary) await (await import('./primary.ts')).runPrimary(config);
+  else await (await import('./worker.ts')).runWorker(config);
 } catch (error) {
   console.error(told(error));
   // 1 is for commands that ran and found problems.

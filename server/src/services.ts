@@ -2,37 +2,37 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openSpace } from './cluster/lending.ts';
-import { openPace } from './cluster/pacing.ts';
+import { Accounts } from './accounts/accounts.ts';
+import { Departures } from './accounts/deletion.ts';
+import { Reach } from './accounts/scope.ts';
+import { Sessions } from './accounts/sessions.ts';
 import { type Config, ConfigError } from './config.ts';
-import { Accounts } from './domain/accounts.ts';
-import { Custody } from './domain/custody.ts';
-import { Departures } from './domain/departures.ts';
-import { Files } from './domain/files.ts';
-import { guarded, Mode } from './domain/mode.ts';
-import type { Pace } from './domain/pace.ts';
-import { Pulls } from './domain/pulls.ts';
-import { Reach } from './domain/reach.ts';
-import { Requests } from './domain/requests.ts';
-import { Sessions } from './domain/sessions.ts';
-import { Shares } from './domain/shares.ts';
-import { StoreRefused, settleStore } from './domain/store-identity.ts';
-import { Thumbnails } from './domain/thumbnails.ts';
-import { Transfers } from './domain/transfers.ts';
-import { StoreUnavailable, type VolumeRejected } from './errors.ts';
-import { countFault } from './http/metrics.ts';
-import { createLog, type Log } from './log.ts';
-import { Metadata } from './metadata/metadata.ts';
-import type { PostgresStore } from './metadata/postgres.ts';
-import { migrate } from './metadata/schema.ts';
-import type { Lock, SqlStore } from './metadata/sql.ts';
-import { BUSY, SqliteStore } from './metadata/sqlite.ts';
-import { Metrics } from './metrics/registry.ts';
-import { timesOfS3 } from './metrics/s3.ts';
-import { S3Client, S3Error } from './s3/client.ts';
-import { FolderStore } from './volumes/folder.ts';
-import { S3Store } from './volumes/s3.ts';
-import type { VolumeStore } from './volumes/store.ts';
+import { Files } from './files/files.ts';
+import { Thumbnails } from './files/thumbnails.ts';
+import { Metadata } from './metadata.ts';
+import { guarded, Mode } from './operator/mode.ts';
+import { openSpace } from './platform/cluster/lending.ts';
+import { openPace } from './platform/cluster/pacing.ts';
+import { StoreUnavailable, type VolumeRejected } from './platform/errors.ts';
+import { countFault } from './platform/http/request-metrics.ts';
+import { createLog, type Log } from './platform/log/log.ts';
+import { Metrics } from './platform/metrics/registry.ts';
+import { timesOfS3 } from './platform/metrics/s3.ts';
+import { S3Client, S3Error } from './platform/s3/client.ts';
+import type { PostgresStore } from './platform/sql/postgres.ts';
+import type { Lock, SqlStore } from './platform/sql/sql.ts';
+import { BUSY, SqliteStore } from './platform/sql/sqlite.ts';
+import { FolderStore } from './platform/volumes/folder.ts';
+import { S3Store } from './platform/volumes/s3.ts';
+import type { VolumeStore } from './platform/volumes/store.ts';
+import { migrate } from './schema.ts';
+import { Requests } from './sharing/requests.ts';
+import { Shares } from './sharing/shares.ts';
+import { Pulls } from './transfers/pull/pulls.ts';
+import type { Pace } from './transfers/rate-limit.ts';
+import { Transfers } from './transfers/transfers.ts';
+import { Custody } from './upkeep/custody.ts';
+import { StoreRefused, settleStore } from './upkeep/store-identity.ts';
 
 export interface Services {
   config: Config;
@@ -79,7 +79,7 @@ export async function openDatabase(config: Config, options?: { unlimited: boolea
 
 /** Its driver is loaded only where it is used: a start is felt by whoever waits for it. */
 async function openPostgres(url: string, options?: { unlimited: boolean }): Promise<PostgresStore> {
-  const { PostgresStore } = await import('./metadata/postgres.ts');
+  const { PostgresStore } = await import('./platform/sql/postgres.ts');
   return new PostgresStore(url, options);
 }
 

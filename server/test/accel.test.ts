@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
-import { closeDataFolder } from '../src/cluster/data-folder.ts';
+import { closeDataFolder } from '../src/platform/cluster/data-folder.ts';
 import { InProcess, TOKEN } from './in-process.ts';
 
 const bytes = randomBytes(1000);

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { adopt } from '../src/admin/adopt.ts';
-import { openStores } from '../src/admin/pair.ts';
-import { Report } from '../src/admin/report.ts';
 import { readConfig } from '../src/config.ts';
+import { Report } from '../src/operator/commands/report.ts';
 import { prepareStores } from '../src/services.ts';
+import { adopt } from '../src/upkeep/commands/adopt.ts';
+import { openStores } from '../src/upkeep/commands/pair.ts';
 
 const FOREIGN = 'f'.repeat(32);
 

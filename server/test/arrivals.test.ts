@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
-import { Space } from '../src/domain/space.ts';
-import { Transfers } from '../src/domain/transfers.ts';
-import { Metadata } from '../src/metadata/metadata.ts';
-import { migrate } from '../src/metadata/schema.ts';
-import { SqliteStore } from '../src/metadata/sqlite.ts';
-import { StreamBody } from '../src/volumes/body.ts';
-import { FolderStore } from '../src/volumes/folder.ts';
-import type { VolumeName } from '../src/volumes/store.ts';
+import { Metadata } from '../src/metadata.ts';
+import { SqliteStore } from '../src/platform/sql/sqlite.ts';
+import { StreamBody } from '../src/platform/volumes/body.ts';
+import { FolderStore } from '../src/platform/volumes/folder.ts';
+import type { VolumeName } from '../src/platform/volumes/store.ts';
+import { migrate } from '../src/schema.ts';
+import { Space } from '../src/transfers/space.ts';
+import { Transfers } from '../src/transfers/transfers.ts';
 
 /** A folder that says of itself that it is slow to list, and counts how it is asked. */
 class SlowFolder extends FolderStore {

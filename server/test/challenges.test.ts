@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { type Asked, Challenges } from '../src/domain/challenges.ts';
+import { type Asked, Challenges } from '../src/accounts/challenges.ts';
 
 const asked: Asked = { purpose: 'second', accountId: 'a1' };
 const clock = { now: 1_000_000 };

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { filePage, filesOf, wholeList } from '../src/http/file-list.ts';
-import { insertFile } from '../src/metadata/files.ts';
-import { Metadata } from '../src/metadata/metadata.ts';
-import { migrate } from '../src/metadata/schema.ts';
-import { SqliteStore } from '../src/metadata/sqlite.ts';
-import { fileOf, transferOf } from '../src/metadata/transfers.ts';
+import { filePage, filesOf, wholeList } from '../src/files/file-list.ts';
+import { insertFile } from '../src/files/files-table.ts';
+import { Metadata } from '../src/metadata.ts';
+import { SqliteStore } from '../src/platform/sql/sqlite.ts';
+import { migrate } from '../src/schema.ts';
+import { fileOf, transferOf } from '../src/transfers/transfers-table.ts';
 import { fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 
 const COUNT = 5500;

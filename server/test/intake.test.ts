@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BrokenOff, type Sink } from '../src/volumes/body.ts';
-import { Intake } from '../src/volumes/intake.ts';
-import { probeIntake } from '../src/volumes/intake-probe.ts';
+import { Intake } from '../src/fastlane/intake.ts';
+import { probeIntake } from '../src/fastlane/intake-probe.ts';
+import { BrokenOff, type Sink } from '../src/platform/volumes/body.ts';
 
 const OWN_BYTES = 1000;
 const open: Socket[] = [];

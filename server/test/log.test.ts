@@ -3,9 +3,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { shortened } from '../src/log.ts';
+import { shortened } from '../src/platform/log/log.ts';
 
-const LOG = new URL('../src/log.ts', import.meta.url).href;
+const LOG = new URL('../src/platform/log/log.ts', import.meta.url).href;
 
 const scriptOf = (code: string, terminal: boolean, level = 'info') =>
   `import { createLog, infoLater } from ${JSON.stringify(LOG)};

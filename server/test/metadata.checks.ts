@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TotalsCount } from '../src/domain/totals.ts';
-import { insertAccount } from '../src/metadata/accounts.ts';
-import { isOver } from '../src/metadata/checks.ts';
-import { addUsage, moveUsage } from '../src/metadata/usage.ts';
+import { insertAccount } from '../src/accounts/accounts-table.ts';
+import { addUsage, moveUsage } from '../src/files/usage.ts';
+import { TotalsCount } from '../src/operator/totals.ts';
+import { isOver } from '../src/upkeep/checks-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, newId } from './metadata.fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Leaving } from '../src/metadata/departures.ts';
-import { usageOf, wrongUsage } from '../src/metadata/usage.ts';
+import type { Leaving } from '../src/accounts/deletion-table.ts';
+import { usageOf, wrongUsage } from '../src/files/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 

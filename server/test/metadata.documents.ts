@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN, noLimits } from '@szafa/protocol';
-import type { DocumentsTable } from '../src/metadata/documents.ts';
+import type { DocumentsTable } from '../src/upkeep/documents-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newId } from './metadata.fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { insertFile } from '../src/metadata/files.ts';
+import { insertFile } from '../src/files/files-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import {
   assertSums,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { NewTransfer } from '@szafa/protocol';
-import { insertAccount } from '../src/metadata/accounts.ts';
-import type { FileRow } from '../src/metadata/files.ts';
-import type { SessionRow } from '../src/metadata/lookup.ts';
-import type { Metadata } from '../src/metadata/metadata.ts';
-import { insertSession } from '../src/metadata/sessions.ts';
-import type { Sql, SqlStore } from '../src/metadata/sql.ts';
-import { transferOf } from '../src/metadata/transfers.ts';
+import { insertAccount } from '../src/accounts/accounts-table.ts';
+import type { SessionRow } from '../src/accounts/lookup.ts';
+import { insertSession } from '../src/accounts/sessions-table.ts';
+import type { FileRow } from '../src/files/files-table.ts';
+import type { Metadata } from '../src/metadata.ts';
+import type { Sql, SqlStore } from '../src/platform/sql/sql.ts';
+import { transferOf } from '../src/transfers/transfers-table.ts';
 
 /** One database; every `open` is a store of its own on it, as each process has one. */
 export interface Database {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noLimits } from '@szafa/protocol';
-import { ServiceError } from '../src/errors.ts';
+import { ServiceError } from '../src/platform/errors.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newTransfer, openSession } from './metadata.fixture.ts';
 

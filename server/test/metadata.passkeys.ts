@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NewPasskey } from '../src/metadata/passkeys.ts';
+import type { NewPasskey } from '../src/accounts/passkeys-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW } from './metadata.fixture.ts';
 

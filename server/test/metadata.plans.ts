@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { rowsOf, type TableName, tables } from '../src/admin/rows.ts';
-import { TotalsCount } from '../src/domain/totals.ts';
-import { Metadata } from '../src/metadata/metadata.ts';
-import type { Sql, SqlStore, Value } from '../src/metadata/sql.ts';
-import { addUsage, mendUsage, wrongUsage } from '../src/metadata/usage.ts';
-import { storeSamples } from '../src/metrics/node.ts';
+import { addUsage, mendUsage, wrongUsage } from '../src/files/usage.ts';
+import { Metadata } from '../src/metadata.ts';
+import { TotalsCount } from '../src/operator/totals.ts';
+import { storeSamples } from '../src/platform/metrics/node.ts';
+import type { Sql, SqlStore, Value } from '../src/platform/sql/sql.ts';
+import { rowsOf, type TableName, tables } from '../src/upkeep/commands/rows.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, NOW, newId, newTransfer, openSession } from './metadata.fixture.ts';
 

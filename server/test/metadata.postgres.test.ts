@@ -9,11 +9,11 @@ import pg from 'pg';
 import { Postgres } from '../../tests/engines/postgres.ts';
 import { anyText } from '../../tests/harness/any-text.ts';
 import { ConfigError } from '../src/config.ts';
-import { StoreUnavailable } from '../src/errors.ts';
-import { Metadata } from '../src/metadata/metadata.ts';
-import { PostgresStore, parsePostgresUrl } from '../src/metadata/postgres.ts';
-import { ReadConnections } from '../src/metadata/postgres-reads.ts';
-import { migrate } from '../src/metadata/schema.ts';
+import { Metadata } from '../src/metadata.ts';
+import { StoreUnavailable } from '../src/platform/errors.ts';
+import { PostgresStore, parsePostgresUrl } from '../src/platform/sql/postgres.ts';
+import { ReadConnections } from '../src/platform/sql/postgres-reads.ts';
+import { migrate } from '../src/schema.ts';
 import { metadataContract } from './metadata.contract.ts';
 import { begin, finish, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import type { NewShare } from '../src/metadata/shares.ts';
+import type { NewShare } from '../src/sharing/shares-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW, openSession } from './metadata.fixture.ts';
 import { newShareId, sharedFile } from './metadata.shares.ts';

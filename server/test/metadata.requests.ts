@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { NewRequest } from '../src/metadata/requests.ts';
+import type { NewRequest } from '../src/sharing/requests-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW, newId, newTransfer, openSession } from './metadata.fixture.ts';
 

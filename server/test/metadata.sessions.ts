@@ -1,9 +1,9 @@
 /** The part of the metadata contract about sessions and tokens. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { note } from '../src/metadata/audit.ts';
-import { endLongestUnused, insertSession } from '../src/metadata/sessions.ts';
-import { addUsage } from '../src/metadata/usage.ts';
+import { endLongestUnused, insertSession } from '../src/accounts/sessions-table.ts';
+import { addUsage } from '../src/files/usage.ts';
+import { note } from '../src/operator/audit-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, DIGEST, filed, fresh, NOW, openSession } from './metadata.fixture.ts';
 

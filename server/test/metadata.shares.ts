@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { insertFile } from '../src/metadata/files.ts';
-import { copyShareParts } from '../src/metadata/share-parts.ts';
-import type { NewShare } from '../src/metadata/shares.ts';
+import { insertFile } from '../src/files/files-table.ts';
+import { copyShareParts } from '../src/sharing/share-parts.ts';
+import type { NewShare } from '../src/sharing/shares-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, NOW, newId, openSession } from './metadata.fixture.ts';
 

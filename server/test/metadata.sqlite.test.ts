@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { Metadata } from '../src/metadata/metadata.ts';
-import { migrate } from '../src/metadata/schema.ts';
-import type { Sql, SqlStore, Value } from '../src/metadata/sql.ts';
-import { SqliteStore } from '../src/metadata/sqlite.ts';
+import { Metadata } from '../src/metadata.ts';
+import type { Sql, SqlStore, Value } from '../src/platform/sql/sql.ts';
+import { SqliteStore } from '../src/platform/sql/sqlite.ts';
+import { migrate } from '../src/schema.ts';
 import { metadataContract } from './metadata.contract.ts';
 import { openInThread } from './sqlite-thread.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomInt } from 'node:crypto';
 import { test } from 'node:test';
-import type { Metadata } from '../src/metadata/metadata.ts';
-import { wrongUsage } from '../src/metadata/usage.ts';
+import { wrongUsage } from '../src/files/usage.ts';
+import type { Metadata } from '../src/metadata.ts';
 import type { Stores } from './metadata.contract.ts';
 import { assertSums, filed, fresh, ids, NOW, newId } from './metadata.fixture.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { wrongUsage } from '../src/metadata/usage.ts';
+import { wrongUsage } from '../src/files/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import {
   assertSums,

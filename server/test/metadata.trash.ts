@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { mendUsage } from '../src/metadata/usage.ts';
+import { mendUsage } from '../src/files/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import { assertSums, DIGEST, filed, fresh, ids, NOW, newId, openSession } from './metadata.fixture.ts';
 

@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
-import { guarded, MODE_MS, Mode } from '../src/domain/mode.ts';
-import { Sweeper } from '../src/domain/sweeper.ts';
-import { TryLater } from '../src/errors.ts';
+import { guarded, MODE_MS, Mode } from '../src/operator/mode.ts';
+import { TryLater } from '../src/platform/errors.ts';
+import { deposit, type Sink } from '../src/platform/volumes/body.ts';
 import { openVolumes } from '../src/services.ts';
-import { deposit, type Sink } from '../src/volumes/body.ts';
+import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess, initOf, TOKEN } from './in-process.ts';
 
 test('the database is asked once a second, and by many at once only once', async (t) => {

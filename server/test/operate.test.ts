@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runCommand } from '../src/admin/main.ts';
-import { Report, UsageError } from '../src/admin/report.ts';
+import { runCommand } from '../src/operator/commands/main.ts';
+import { Report, UsageError } from '../src/operator/commands/report.ts';
 import { InProcess, TOKEN } from './in-process.ts';
 
 test('commands of operators that cannot be meant are refused before anything is done', async (t) => {

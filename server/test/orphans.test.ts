@@ -3,14 +3,14 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { OrphanSearch } from '../src/domain/orphans.ts';
-import { createLog } from '../src/log.ts';
-import { Metadata } from '../src/metadata/metadata.ts';
-import { claimOrphan } from '../src/metadata/orphans.ts';
-import { migrate } from '../src/metadata/schema.ts';
-import { SqliteStore } from '../src/metadata/sqlite.ts';
-import { Metrics } from '../src/metrics/registry.ts';
-import { FolderStore } from '../src/volumes/folder.ts';
+import { Metadata } from '../src/metadata.ts';
+import { createLog } from '../src/platform/log/log.ts';
+import { Metrics } from '../src/platform/metrics/registry.ts';
+import { SqliteStore } from '../src/platform/sql/sqlite.ts';
+import { FolderStore } from '../src/platform/volumes/folder.ts';
+import { migrate } from '../src/schema.ts';
+import { OrphanSearch } from '../src/upkeep/orphans.ts';
+import { claimOrphan } from '../src/upkeep/orphans-table.ts';
 import { begin, filed, NOW, newId } from './metadata.fixture.ts';
 
 const DAY = 86_400_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectInTurns, inParallel } from '../src/parallel.ts';
+import { collectInTurns, inParallel } from '../src/platform/parallel.ts';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Passwords } from '../src/domain/passwords.ts';
+import { Passwords } from '../src/accounts/passwords.ts';
 
 const passwords = new Passwords();
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatRanges, parseRanges } from '../src/domain/number-ranges.ts';
-import { matchesTag } from '../src/http/volumes/reply.ts';
+import { matchesTag } from '../src/files/download.ts';
+import { formatRanges, parseRanges } from '../src/transfers/pull/number-ranges.ts';
 
 test('If-None-Match compares weakly, in lists, and knows the star', () => {
   for (const header of ['"a"', 'W/"a"', '"b", "a"', '"b",W/"a" ', '*', ' * ']) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReadPace } from '../src/volumes/read-pace.ts';
+import { ReadPace } from '../src/platform/volumes/read-pace.ts';
 
 /** How many reads in a row go to threads from now on. */
 function threaded(pace: ReadPace): number {

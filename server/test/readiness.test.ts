@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../src/errors.ts';
-import { Readiness } from '../src/http/readiness.ts';
+import { Readiness } from '../src/operator/readiness.ts';
+import { ServiceError } from '../src/platform/errors.ts';
 
 /** A check that a test ends, and how many of them there were. */
 function checks() {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { StreamBody } from '../src/volumes/body.ts';
-import { receive } from '../src/volumes/receiver.ts';
-import { SegmentPool } from '../src/volumes/segments.ts';
+import { StreamBody } from '../src/platform/volumes/body.ts';
+import { receive } from '../src/platform/volumes/receiver.ts';
+import { SegmentPool } from '../src/platform/volumes/segments.ts';
 
 test('the memory of a body goes back to the pool, also when it is refused or breaks off', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-receiver-'));

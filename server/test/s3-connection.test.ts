@@ -5,10 +5,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Writable } from 'node:stream';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../src/errors.ts';
-import { S3Client, S3Error } from '../src/s3/client.ts';
-import { openRange, sendRange } from '../src/volumes/s3-download.ts';
-import { SegmentPool } from '../src/volumes/segments.ts';
+import { StoreUnavailable } from '../src/platform/errors.ts';
+import { S3Client, S3Error } from '../src/platform/s3/client.ts';
+import { openRange, sendRange } from '../src/platform/volumes/s3-download.ts';
+import { SegmentPool } from '../src/platform/volumes/segments.ts';
 
 const BYTES = randomBytes(3 * 2 ** 20 + 17);
 const pool = new SegmentPool(4, 256 * 1024);

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, test } from 'node:test';
-import { StoreUnavailable } from '../src/errors.ts';
-import { S3Client, S3Error } from '../src/s3/client.ts';
-import { elements } from '../src/s3/xml.ts';
-import { newName } from '../src/volumes/names.ts';
-import { S3Store } from '../src/volumes/s3.ts';
+import { StoreUnavailable } from '../src/platform/errors.ts';
+import { S3Client, S3Error } from '../src/platform/s3/client.ts';
+import { elements } from '../src/platform/s3/xml.ts';
+import { newName } from '../src/platform/volumes/names.ts';
+import { S3Store } from '../src/platform/volumes/s3.ts';
 import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
 
 interface Seen {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { percent } from '../src/percent.ts';
-import { parseS3Location, S3LocationError } from '../src/s3/location.ts';
-import { queryString, Signer, sha256Hex } from '../src/s3/signer.ts';
-import { elements, encodeXml, text } from '../src/s3/xml.ts';
+import { percent } from '../src/platform/percent.ts';
+import { parseS3Location, S3LocationError } from '../src/platform/s3/location.ts';
+import { queryString, Signer, sha256Hex } from '../src/platform/s3/signer.ts';
+import { elements, encodeXml, text } from '../src/platform/s3/xml.ts';
 
 const credentials = {
   accessKeyId: 'AKIAIOSFODNN7EXAMPLE',

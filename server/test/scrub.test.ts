@@ -4,12 +4,12 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { fsck } from '../src/admin/fsck.ts';
-import { Report } from '../src/admin/report.ts';
-import { Scrub, scrubFaults, scrubState } from '../src/domain/scrub.ts';
-import { Metadata } from '../src/metadata/metadata.ts';
-import { SqliteStore } from '../src/metadata/sqlite.ts';
+import { Metadata } from '../src/metadata.ts';
+import { Report } from '../src/operator/commands/report.ts';
+import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { places } from '../src/services.ts';
+import { fsck } from '../src/upkeep/commands/fsck.ts';
+import { Scrub, scrubFaults, scrubState } from '../src/upkeep/scrub.ts';
 import { InProcess } from './in-process.ts';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Semaphore } from '../src/domain/semaphore.ts';
-import { TryLater } from '../src/errors.ts';
+import { TryLater } from '../src/platform/errors.ts';
+import { Semaphore } from '../src/platform/semaphore.ts';
 
 /** Work that ends when the test says so, and the order in which it began. */
 class Works {

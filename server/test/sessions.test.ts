@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { routes } from '@szafa/protocol';
-import { Accounts } from '../src/domain/accounts.ts';
-import { Sessions } from '../src/domain/sessions.ts';
+import { Accounts } from '../src/accounts/accounts.ts';
+import { Sessions } from '../src/accounts/sessions.ts';
 import { places } from '../src/services.ts';
 import { InProcess } from './in-process.ts';
 

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { deposit } from '../src/volumes/body.ts';
-import { SegmentPool } from '../src/volumes/segments.ts';
-import { SocketSink } from '../src/volumes/socket-sink.ts';
+import { deposit } from '../src/platform/volumes/body.ts';
+import { SegmentPool } from '../src/platform/volumes/segments.ts';
+import { SocketSink } from '../src/platform/volumes/socket-sink.ts';
 
 const SEGMENT_BYTES = 64 * 1024;
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BrokenDocument } from '../src/volumes/documents.ts';
-import { pack, unpack } from '../src/volumes/specification.ts';
+import { BrokenDocument } from '../src/platform/volumes/documents.ts';
+import { pack, unpack } from '../src/platform/volumes/specification.ts';
 
 const volumesOf = (sizes: number[]) =>
   sizes.map((size, at) => ({

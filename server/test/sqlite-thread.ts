@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import type { Dialect, Sql, SqlStore, Value } from '../src/metadata/sql.ts';
-import { SqliteStore } from '../src/metadata/sqlite.ts';
+import type { Dialect, Sql, SqlStore, Value } from '../src/platform/sql/sql.ts';
+import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 
 /**
  * A SqliteStore in a thread of its own. Its calls block their thread while another connection holds the write

@@ -6,11 +6,11 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { contentDigest, pathOf } from '@szafa/protocol';
-import { fsck } from '../src/admin/fsck.ts';
-import { openPair } from '../src/admin/pair.ts';
-import { Report } from '../src/admin/report.ts';
-import { Sweeper } from '../src/domain/sweeper.ts';
-import type { VolumeName } from '../src/volumes/store.ts';
+import { Report } from '../src/operator/commands/report.ts';
+import type { VolumeName } from '../src/platform/volumes/store.ts';
+import { fsck } from '../src/upkeep/commands/fsck.ts';
+import { openPair } from '../src/upkeep/commands/pair.ts';
+import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess, TOKEN } from './in-process.ts';
 
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

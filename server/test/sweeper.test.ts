@@ -4,8 +4,8 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { Departures } from '../src/domain/departures.ts';
-import { Sweeper } from '../src/domain/sweeper.ts';
+import { Departures } from '../src/accounts/deletion.ts';
+import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess } from './in-process.ts';
 import { begin } from './metadata.fixture.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routes } from '@szafa/protocol';
-import { Accounts } from '../src/domain/accounts.ts';
-import { Sessions } from '../src/domain/sessions.ts';
-import { codeOf, stepAt, stepOf } from '../src/domain/totp.ts';
+import { Accounts } from '../src/accounts/accounts.ts';
+import { Sessions } from '../src/accounts/sessions.ts';
+import { codeOf, stepAt, stepOf } from '../src/accounts/totp.ts';
 import { InProcess } from './in-process.ts';
 
 /** Of RFC 6238: "12345678901234567890" in base32. */

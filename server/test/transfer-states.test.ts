@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { Lender } from '../src/domain/lender.ts';
-import { Space } from '../src/domain/space.ts';
-import { Sweeper } from '../src/domain/sweeper.ts';
-import { Transfers } from '../src/domain/transfers.ts';
-import { StreamBody } from '../src/volumes/body.ts';
+import { StreamBody } from '../src/platform/volumes/body.ts';
+import { Lender } from '../src/transfers/lender.ts';
+import { Space } from '../src/transfers/space.ts';
+import { Transfers } from '../src/transfers/transfers.ts';
+import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess, initOf } from './in-process.ts';
 import { honest, serve, TOKEN } from './pull/fixture.ts';
 

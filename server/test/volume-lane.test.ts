@@ -7,10 +7,10 @@ import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { assertBytes } from '../../tests/harness/bytes.ts';
-import { parseVolumeHead } from '../src/http/volumes/head.ts';
-import { VolumeLanes } from '../src/http/volumes/lane.ts';
-import type { VolumeHandler } from '../src/http/volumes/put.ts';
-import { BrokenOff, type Sink } from '../src/volumes/body.ts';
+import { parseVolumeHead } from '../src/fastlane/head.ts';
+import { VolumeLanes } from '../src/fastlane/lane.ts';
+import { BrokenOff, type Sink } from '../src/platform/volumes/body.ts';
+import type { VolumeHandler } from '../src/transfers/put.ts';
 
 /** Whatever hangs here hangs for good. */
 const limit = { timeout: 60_000 };

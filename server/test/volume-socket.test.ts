@@ -9,10 +9,10 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { volumeSocket } from '@szafa/protocol';
-import { VolumeLanes } from '../src/http/volumes/lane.ts';
-import type { VolumeHandler } from '../src/http/volumes/put.ts';
-import { isVolumeSocket, VolumeSockets } from '../src/http/volumes/socket.ts';
-import type { Sink } from '../src/volumes/body.ts';
+import { VolumeLanes } from '../src/fastlane/lane.ts';
+import { isVolumeSocket, VolumeSockets } from '../src/fastlane/socket.ts';
+import type { Sink } from '../src/platform/volumes/body.ts';
+import type { VolumeHandler } from '../src/transfers/put.ts';
 
 const IDLE_MS = 2000;
 const HELLO =

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { ServiceError, VolumeRejected } from '../src/errors.ts';
-import { StreamBody } from '../src/volumes/body.ts';
-import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from '../src/volumes/store.ts';
+import { ServiceError, VolumeRejected } from '../src/platform/errors.ts';
+import { StreamBody } from '../src/platform/volumes/body.ts';
+import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from '../src/platform/volumes/store.ts';
 import {
   bodyOf,
   Collector,

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
-import { StreamBody } from '../src/volumes/body.ts';
-import type { VolumeStore } from '../src/volumes/store.ts';
+import { StreamBody } from '../src/platform/volumes/body.ts';
+import type { VolumeStore } from '../src/platform/volumes/store.ts';
 
 /** The engine of a volume store, with what the interface does not show. */
 export interface VolumeEngine {

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FolderStore } from '../src/volumes/folder.ts';
-import { newName } from '../src/volumes/names.ts';
-import type { Manifest } from '../src/volumes/store.ts';
+import { FolderStore } from '../src/platform/volumes/folder.ts';
+import { newName } from '../src/platform/volumes/names.ts';
+import type { Manifest } from '../src/platform/volumes/store.ts';
 import { volumesContract } from './volumes.contract.ts';
 import { bodyOf, Collector, newId, type VolumeEngine, volumeOf } from './volumes.fixture.ts';
 

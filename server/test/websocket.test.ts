@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  acceptOf,
-  BadFrame,
-  type Frame,
-  FrameHeads,
-  frameOf,
-  unmask,
-} from '../src/http/volumes/websocket.ts';
+import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, unmask } from '../src/fastlane/websocket.ts';
 
 test('the answer to a key is that of RFC 6455', () => {
   assert.equal(acceptOf('dGhlIHNhbXBsZSBub25jZQ=='), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type Segment, SegmentPool } from '../../server/src/volumes/segments.ts';
+import { type Segment, SegmentPool } from '../../server/src/platform/volumes/segments.ts';
 
 const CANARY = 0xc5;
 

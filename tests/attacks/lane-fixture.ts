@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VolumeLanes } from '../../server/src/http/volumes/lane.ts';
-import type { VolumeHandler } from '../../server/src/http/volumes/put.ts';
+import { VolumeLanes } from '../../server/src/fastlane/lane.ts';
+import type { VolumeHandler } from '../../server/src/transfers/put.ts';
 
 export const NO = { status: 409, body: { error: 'no' } };
 export const OK = { status: 200, body: { ok: true } };

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { receive } from '../../server/src/volumes/receiver.ts';
+import { receive } from '../../server/src/platform/volumes/receiver.ts';
 import { Disk } from '../faults/mounts.ts';
 import { collect, GuardedPool } from './canaries.ts';
 import { Attacker, headOf, NO, soon, withLane } from './lane-fixture.ts';
@@ -215,14 +215,14 @@ test('an ending connection times out: behind unread answers, and however slowly 
 test('the handle of a connection is touched in one file', () => {
   // One of the others is of a server that listens, one of standard output: nothing is read from either.
   const allowed = [
-    'server/src/cluster/handover.ts',
-    'server/src/log-output.ts',
-    'server/src/volumes/intake.ts',
+    'server/src/fastlane/handover.ts',
+    'server/src/platform/log/log-output.ts',
+    'server/src/fastlane/intake.ts',
   ];
   const touching = (pattern: RegExp) =>
     globSync('server/src/**/*.ts')
       .filter((file) => pattern.test(readFileSync(file, 'utf8')))
       .sort();
   assert.deepEqual(touching(/\b_handle\b/), allowed);
-  assert.deepEqual(touching(/useUserBuffer|\bonread:|new Socket\(/), ['server/src/volumes/intake.ts']);
+  assert.deepEqual(touching(/useUserBuffer|\bonread:|new Socket\(/), ['server/src/fastlane/intake.ts']);
 });

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, test } from 'node:test';
-import { S3Client } from '../../server/src/s3/client.ts';
-import { sendRange } from '../../server/src/volumes/s3-download.ts';
+import { S3Client } from '../../server/src/platform/s3/client.ts';
+import { sendRange } from '../../server/src/platform/volumes/s3-download.ts';
 import { collect, GuardedPool } from './canaries.ts';
 import { reset } from './reset.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { mendUsage } from '../../server/src/metadata/usage.ts';
+import { mendUsage } from '../../server/src/files/usage.ts';
 import {
   admin,
   assertDetail,

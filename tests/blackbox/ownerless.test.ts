@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Directory, pathOf } from '@szafa/protocol';
 import { readConfig } from '../../server/src/config.ts';
-import { mendUsage } from '../../server/src/metadata/usage.ts';
+import { mendUsage } from '../../server/src/files/usage.ts';
 import { openDatabase } from '../../server/src/services.ts';
 import {
   admin,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { before, describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { families } from '../../server/src/metrics/families.ts';
+import { families } from '../../server/src/platform/metrics/families.ts';
 import {
   alertRules,
   type Dashboard,

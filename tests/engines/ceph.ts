@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { S3Client } from '../../server/src/s3/client.ts';
-import { parseS3Location } from '../../server/src/s3/location.ts';
+import { S3Client } from '../../server/src/platform/s3/client.ts';
+import { parseS3Location } from '../../server/src/platform/s3/location.ts';
 import { Daemon, freePort, runAs } from './daemon.ts';
 
 const START_MS = 180_000;

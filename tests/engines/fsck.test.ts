@@ -5,11 +5,11 @@ import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import pg from 'pg';
-import { fsck } from '../../server/src/admin/fsck.ts';
-import { openPair } from '../../server/src/admin/pair.ts';
-import { Report } from '../../server/src/admin/report.ts';
 import { readConfig } from '../../server/src/config.ts';
-import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
+import { Report } from '../../server/src/operator/commands/report.ts';
+import { SqliteStore } from '../../server/src/platform/sql/sqlite.ts';
+import { fsck } from '../../server/src/upkeep/commands/fsck.ts';
+import { openPair } from '../../server/src/upkeep/commands/pair.ts';
 import {
   assertError,
   assertOk,

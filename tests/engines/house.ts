@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { readConfig } from '../../server/src/config.ts';
+import type { VolumeStore } from '../../server/src/platform/volumes/store.ts';
 import { openVolumes } from '../../server/src/services.ts';
-import type { VolumeStore } from '../../server/src/volumes/store.ts';
 import { filesBelow, Service } from '../harness/index.ts';
 import type { Engines, Result } from './commands.ts';
 

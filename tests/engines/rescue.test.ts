@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { type Directory, noLimits, pathOf } from '@szafa/protocol';
-import { StreamBody } from '../../server/src/volumes/body.ts';
-import type { AccountDocument, Manifest, VolumeStore } from '../../server/src/volumes/store.ts';
+import { StreamBody } from '../../server/src/platform/volumes/body.ts';
+import type { AccountDocument, Manifest, VolumeStore } from '../../server/src/platform/volumes/store.ts';
 import {
   admin,
   assertOk,

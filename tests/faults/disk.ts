@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { OrphanSearch } from '../../server/src/domain/orphans.ts';
-import { createLog } from '../../server/src/log.ts';
-import { Metadata } from '../../server/src/metadata/metadata.ts';
-import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
-import { Metrics } from '../../server/src/metrics/registry.ts';
+import { Metadata } from '../../server/src/metadata.ts';
+import { createLog } from '../../server/src/platform/log/log.ts';
+import { Metrics } from '../../server/src/platform/metrics/registry.ts';
+import { SqliteStore } from '../../server/src/platform/sql/sqlite.ts';
+import { FolderStore } from '../../server/src/platform/volumes/folder.ts';
 import { newProcessName } from '../../server/src/services.ts';
-import { FolderStore } from '../../server/src/volumes/folder.ts';
+import { OrphanSearch } from '../../server/src/upkeep/orphans.ts';
 import { eventually, filesBelow, type Service } from '../harness/index.ts';
 
 interface Known {

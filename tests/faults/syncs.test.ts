@@ -9,11 +9,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { bytesSource, downloadToFile, nodeEngine, nodeTransport, Szafa } from '@szafa/client/node';
-import { SqliteStore } from '../../server/src/metadata/sqlite.ts';
-import { StreamBody } from '../../server/src/volumes/body.ts';
-import { FolderStore } from '../../server/src/volumes/folder.ts';
-import { newName } from '../../server/src/volumes/names.ts';
-import type { AccountDocument, Manifest } from '../../server/src/volumes/store.ts';
+import { SqliteStore } from '../../server/src/platform/sql/sqlite.ts';
+import { StreamBody } from '../../server/src/platform/volumes/body.ts';
+import { FolderStore } from '../../server/src/platform/volumes/folder.ts';
+import { newName } from '../../server/src/platform/volumes/names.ts';
+import type { AccountDocument, Manifest } from '../../server/src/platform/volumes/store.ts';
 import { eventually, register, Service } from '../harness/index.ts';
 import { workersOf } from './processes.ts';
 

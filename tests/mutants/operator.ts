@@ -16,7 +16,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a token of a disabled account works on',
-    file: 'server/src/domain/sessions.ts',
+    file: 'server/src/accounts/sessions.ts',
     find: 'if (session.disabled_at !== null) throw accountDisabled();',
     replace: '',
     tests: [ACCOUNTS],
@@ -24,7 +24,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a disabled account logs in',
-    file: 'server/src/domain/proof.ts',
+    file: 'server/src/accounts/proof.ts',
     find: 'if (account!.disabled_at !== null) throw accountDisabled();',
     replace: '',
     tests: [ACCOUNTS],
@@ -32,7 +32,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'whoever guesses a password learns that the account is disabled',
-    file: 'server/src/domain/proof.ts',
+    file: 'server/src/accounts/proof.ts',
     find: 'const right = await this.passwords.verify(secret, hash);',
     replace:
       'if (account && account.disabled_at !== null) throw accountDisabled();\n      const right = await this.passwords.verify(secret, hash);',
@@ -41,7 +41,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an invitation is used twice',
-    file: 'server/src/metadata/invitations.ts',
+    file: 'server/src/accounts/invitations-table.ts',
     find: 'if (!row) throw notInvited();',
     replace: 'if (!row) return;',
     tests: [OPERATOR],
@@ -49,7 +49,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'nobody needs an invitation',
-    file: 'server/src/domain/accounts.ts',
+    file: 'server/src/accounts/accounts.ts',
     find: "if (this.#settings.registration === 'invite')",
     replace: "if (this.#settings.registration === 'closed')",
     tests: [OPERATOR],
@@ -57,7 +57,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a quota of its own is not asked for',
-    file: 'server/src/metadata/claims.ts',
+    file: 'server/src/files/quota-check.ts',
     find: 'BigInt(quota ?? usual)',
     replace: 'BigInt(usual)',
     tests: [ACCOUNTS],
@@ -65,7 +65,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account has as many uploads open as the settings say, whatever its own limit',
-    file: 'server/src/metadata/crowding.ts',
+    file: 'server/src/transfers/open-limit.ts',
     find: 'transfers: seen.own_transfers ?? usual.transfers,',
     replace: 'transfers: usual.transfers,',
     tests: [ACCOUNTS],
@@ -73,7 +73,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a body that began before read-only is taken',
-    file: 'server/src/domain/mode.ts',
+    file: 'server/src/operator/mode.ts',
     find: '      await body.pour(sink);\n      await mode.requireWritable();',
     replace: '      await body.pour(sink);',
     tests: ['server/test/mode.test.ts', OPERATOR],
@@ -96,21 +96,21 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account is cleared while the server is read-only',
-    file: 'server/src/domain/mode.ts',
+    file: 'server/src/operator/mode.ts',
     find: '  if ((await store.get()).readOnlyAt !== null) throw readOnly();',
     replace: '  await store.get();',
     tests: ['server/test/sweeper.test.ts'],
   },
   {
     name: 'any number waits for the rate of an account',
-    file: 'server/src/domain/pace.ts',
+    file: 'server/src/transfers/rate-limit.ts',
     find: '    if (wait > LONGEST_WAIT_MS) return wait;\n',
     replace: '',
     tests: [PACE],
   },
   {
     name: 'uploads run out while nothing may be written',
-    file: 'server/src/metadata/store-record.ts',
+    file: 'server/src/upkeep/store-record.ts',
     find: 'await tx.execute(`UPDATE transfers SET touched_at = ? WHERE ${open}`, now, now);',
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -118,21 +118,21 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the sweeper works while nothing may be written',
-    file: 'server/src/domain/sweeper.ts',
+    file: 'server/src/upkeep/sweeper.ts',
     find: 'if (this.#readOnly) return;',
     replace: '',
     tests: ['server/test/mode.test.ts'],
   },
   {
     name: 'what was not used of a rate is kept for ever',
-    file: 'server/src/domain/pace.ts',
+    file: 'server/src/transfers/rate-limit.ts',
     find: 'Math.max(this.#freeAt.get(who) ?? 0, now - BURST_MS)',
     replace: '(this.#freeAt.get(who) ?? now - BURST_MS)',
     tests: [PACE],
   },
   {
     name: 'each connection has the whole rate',
-    file: 'server/src/domain/pace.ts',
+    file: 'server/src/transfers/rate-limit.ts',
     find: 'this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);',
     replace: '',
     tests: [PACE],
@@ -140,7 +140,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account is deleted without being asked for twice',
-    file: 'server/src/admin/operate.ts',
+    file: 'server/src/operator/commands/operate.ts',
     find: 'if (!values.yes) {',
     replace: 'if (values.json) {',
     tests: ['tests/blackbox/operator-commands.test.ts'],

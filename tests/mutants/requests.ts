@@ -9,14 +9,14 @@ const HPKE = 'client/test/hpke.test.ts';
 export const mutants: Mutant[] = [
   {
     name: 'visitors upload more than was asked for',
-    file: 'server/src/metadata/requests.ts',
+    file: 'server/src/sharing/requests-table.ts',
     find: 'if (left.files < 1 || left.bytes < init.storedSize) return left;',
     replace: 'if (left.files < 1) return left;',
     tests: [CONTRACT],
   },
   {
     name: 'the token of an upload reaches every transfer of the owner',
-    file: 'server/src/metadata/visits.ts',
+    file: 'server/src/sharing/visits-table.ts',
     find: 'JOIN transfers t ON t.transfer_id = v.transfer_id\n     WHERE v.token_hash = ? AND v.transfer_id = ? AND',
     replace:
       'JOIN transfers t ON t.creator = c.username\n     WHERE v.token_hash = ? AND t.transfer_id = ? AND',
@@ -24,28 +24,28 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the token of an upload outlives its request',
-    file: 'server/src/metadata/visits.ts',
+    file: 'server/src/sharing/visits-table.ts',
     find: 'AND v.transfer_id = ? AND ${IS_OPEN}`',
     replace: 'AND v.transfer_id = ? AND ? > 0`',
     tests: [CONTRACT],
   },
   {
     name: 'visitors choose the name of a file',
-    file: 'server/src/domain/transfers.ts',
+    file: 'server/src/transfers/transfers.ts',
     find: 'return { ...file, fileName: deliveryName(sessionId!) };',
     replace: 'return file;',
     tests: [UPLOADS],
   },
   {
     name: 'visitors fill the quota of the owner with a size that they only say',
-    file: 'server/src/domain/transfers.ts',
+    file: 'server/src/transfers/transfers.ts',
     find: 'if (file.fileSize !== stored_size) throw new RuleError(`file_size: the volumes have ${stored_size} bytes`);',
     replace: '',
     tests: [UPLOADS],
   },
   {
     name: 'an upload that is given up counts for ever',
-    file: 'server/src/metadata/transfers.ts',
+    file: 'server/src/transfers/transfers-table.ts',
     find: 'await forgetUpload(tx, transferId);',
     replace: '',
     tests: [CONTRACT],
@@ -101,7 +101,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a token of an upload by another request has no answer',
-    file: 'server/src/domain/requests.ts',
+    file: 'server/src/sharing/requests.ts',
     find: "if (same === undefined) throw new RuleError('upload_token: it is that of another upload');",
     replace: '',
     tests: [UPLOADS],
@@ -115,7 +115,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a visitor takes as much room on the disk as they open connections',
-    file: 'server/src/domain/bodies-at-once.ts',
+    file: 'server/src/transfers/bodies-at-once.ts',
     find: 'this.#count(ofVolume) >= this.#ofVolume',
     replace: 'this.#count(ofVolume) < 0',
     tests: [UPLOADS],

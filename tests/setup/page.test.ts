@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
 import { buildPage } from '../../scripts/page.mjs';
-import { addPage, missingPage } from '../../server/src/http/page.ts';
+import { addPage, missingPage } from '../../server/src/platform/http/page.ts';
 
 const REAL = fileURLToPath(new URL('../..', import.meta.url));
 const root = mkdtempSync(join(tmpdir(), 'szafa-page-'));

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import type { TransportRequest } from '@szafa/client';
-import type { VolumeHandler } from '../../server/src/http/volumes/put.ts';
-import { isVolumeSocket, VolumeSockets as Service } from '../../server/src/http/volumes/socket.ts';
+import { isVolumeSocket, VolumeSockets as Service } from '../../server/src/fastlane/socket.ts';
+import type { VolumeHandler } from '../../server/src/transfers/put.ts';
 import { VolumeSockets } from '../../web/src/worker/volume-socket.ts';
 
 const MIB = 1024 * 1024;

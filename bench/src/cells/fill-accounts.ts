@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { insertRow } from '../../../server/src/admin/rows.ts';
-import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/domain/ids.ts';
-import { insertAccount } from '../../../server/src/metadata/accounts.ts';
-import { insertFile } from '../../../server/src/metadata/files.ts';
-import { PostgresStore } from '../../../server/src/metadata/postgres.ts';
-import { insertSession } from '../../../server/src/metadata/sessions.ts';
-import type { Sql, Value } from '../../../server/src/metadata/sql.ts';
-import { insertTransfer } from '../../../server/src/metadata/transfer-rows.ts';
-import { fileOf, transferOf } from '../../../server/src/metadata/transfers.ts';
-import { insertVolumes } from '../../../server/src/metadata/volumes.ts';
+import { insertAccount } from '../../../server/src/accounts/accounts-table.ts';
+import { insertSession } from '../../../server/src/accounts/sessions-table.ts';
+import { insertFile } from '../../../server/src/files/files-table.ts';
+import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/files/ids.ts';
+import { PostgresStore } from '../../../server/src/platform/sql/postgres.ts';
+import type { Sql, Value } from '../../../server/src/platform/sql/sql.ts';
+import { insertTransfer } from '../../../server/src/transfers/transfer-rows.ts';
+import { fileOf, transferOf } from '../../../server/src/transfers/transfers-table.ts';
+import { insertVolumes } from '../../../server/src/transfers/volumes-table.ts';
+import { insertRow } from '../../../server/src/upkeep/commands/rows.ts';
 
 export const nameOf = (account: number) => `account_${account}`;
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readConfig } from '../../../server/src/config.ts';
-import { type FileRow, insertFile } from '../../../server/src/metadata/files.ts';
-import { SqliteStore } from '../../../server/src/metadata/sqlite.ts';
-import { insertVolumes } from '../../../server/src/metadata/volumes.ts';
+import { type FileRow, insertFile } from '../../../server/src/files/files-table.ts';
+import { SqliteStore } from '../../../server/src/platform/sql/sqlite.ts';
 import { places } from '../../../server/src/services.ts';
+import { insertVolumes } from '../../../server/src/transfers/volumes-table.ts';
 import { patternSha256 } from '../load/pattern.ts';
 import type { LoadPool } from '../load/pool.ts';
 import type { Szafa } from '../peers/szafa.ts';

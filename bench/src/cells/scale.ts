@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Signer } from '../../../server/src/s3/signer.ts';
+import { Signer } from '../../../server/src/platform/s3/signer.ts';
 import { Ceph } from '../../../tests/engines/ceph.ts';
 import { Postgres } from '../../../tests/engines/postgres.ts';
 import type { Bench } from '../bench.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
-import { judge, MisfitError, measured, parseRange } from '../../src/pull/answer.ts';
+import { judge, MisfitError, measured, parseRange } from '../../src/transfers/pull/answer.ts';
 
 const SIZE = 1000;
 const asked = { first: 100, last: 199 };

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { PullJob } from '../../src/pull/pull.ts';
+import type { PullJob } from '../../src/transfers/pull/pull.ts';
 
 export const TRANSFER = 'transfer-0123456789';
 export const TOKEN = 'pull-token-abcdef';

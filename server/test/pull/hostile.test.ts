@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { PullError, type PullFailure, runPull } from '../../src/pull/pull.ts';
+import { PullError, type PullFailure, runPull } from '../../src/transfers/pull/pull.ts';
 import { contents, digests, folder, honest, job, randomVolumes, serve, TOKEN, TRANSFER } from './fixture.ts';
 
 const MIB = 1024 * 1024;

@@ -3,8 +3,8 @@ import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { PullProxy } from '../../src/pull/proxy.ts';
-import { checkPullAddress } from '../../src/pull/pull.ts';
+import { PullProxy } from '../../src/transfers/pull/proxy.ts';
+import { checkPullAddress } from '../../src/transfers/pull/pull.ts';
 import { honest, randomVolumes, serve, TOKEN, TRANSFER, until } from './fixture.ts';
 
 const limit = { timeout: 30_000 };

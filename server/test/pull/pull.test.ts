@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { PullError, runPull } from '../../src/pull/pull.ts';
+import { PullError, runPull } from '../../src/transfers/pull/pull.ts';
 import { contents, digests, folder, honest, job, randomVolumes, serve, TRANSFER } from './fixture.ts';
 
 const MIB = 1024 * 1024;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { RuleError } from '@szafa/protocol';
 import fc from 'fast-check';
 import { anyText } from '../../../tests/harness/any-text.ts';
-import { checkPullAddress } from '../../src/pull/pull.ts';
+import { checkPullAddress } from '../../src/transfers/pull/pull.ts';
 
 const real = (base: string, token = 't') => checkPullAddress(base, token).of('id').real(7).href;
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { PullError, type PullFailure, runPull } from '../../src/pull/pull.ts';
+import { PullError, type PullFailure, runPull } from '../../src/transfers/pull/pull.ts';
 import {
   childrenOf,
   contents,
@@ -208,7 +208,7 @@ test('a killed process leaves no tool behind', limit, async (t) => {
   const client = await stuck(t);
   const landing = await folder(t);
   const program = `
-    import { runPull } from ${JSON.stringify(join(import.meta.dirname, '../../src/pull/pull.ts'))};
+    import { runPull } from ${JSON.stringify(join(import.meta.dirname, '../../src/transfers/pull/pull.ts'))};
     await runPull({ transferId: 'x', token: 'x', baseUrl: ${JSON.stringify(client.url)}, landing: ${JSON.stringify(landing)},
       volumes: [{ idx: 1, size: 100 }, { idx: 2, size: 200 }], allow: () => true });`;
   const worker = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'ignore' });

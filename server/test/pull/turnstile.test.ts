@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Turnstile } from '../../src/pull/turnstile.ts';
+import { Turnstile } from '../../src/transfers/pull/turnstile.ts';
 
 const never = new AbortController().signal;
 

@@ -1,0 +1,314 @@
+import { randomBytes } from 'node:crypto';
+import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
+import { note } from '../operator/audit-table.ts';
+import { insertInto, isSame, Queries, type Sql } from '../platform/sql/sql.ts';
+import { IS_PRESENT } from '../sharing/received-table.ts';
+import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../upkeep/documents-table.ts';
+import { useInvitation } from './invitations-table.ts';
+import { endAlone, hasPasskeys, type UsedPasskey, usePasskey } from './passkeys-table.ts';
+import { endLongestUnused, endSessions, insertSession, type Opening } from './sessions-table.ts';
+
+const newAccountId = () => randomBytes(16).toString('hex');
+
+/** Failed logins, and when the last one was; for an address as a whole, when the first one of its time was. */
+export interface Failures {
+  failures: number;
+  failed_at: number;
+}
+
+const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
+/** Stands for all names together; it is no name. */
+const ANY_NAME = '';
+
+const NEW_COLUMNS = [
+  ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'identity', 'recovery_hash'],
+  'disabled_at',
+] as const;
+
+export interface NewAccount {
+  username: string;
+  accountId: string;
+  passwordHash: string;
+  createdAt: number;
+  keys?: string | undefined;
+  identity?: string | undefined;
+  recoveryHash?: string | undefined;
+  disabledAt?: number | undefined;
+  limits?: Partial<AccountLimits> | undefined;
+}
+
+/** False when the name is taken. */
+export async function insertAccount(tx: Sql, account: NewAccount): Promise<boolean> {
+  const { username, accountId, passwordHash, createdAt, keys = null, identity = null } = account;
+  const { recoveryHash = null, disabledAt = null, limits = {} } = account;
+  const rows = await tx.execute(
+    `${insertInto('users', [...NEW_COLUMNS, ...limitNames])} ON CONFLICT (username) DO NOTHING RETURNING username`,
+    ...[username, accountId, passwordHash, createdAt, keys, identity, recoveryHash, disabledAt],
+    ...limitNames.map((name) => limits[name] ?? null),
+  );
+  return rows.length === 1;
+}
+
+/** What an account is known by to whoever proves to have it. */
+export interface Credentials {
+  account_id: string;
+  password_hash: string;
+  recovery_hash: string | null;
+  keys: string | null;
+  disabled_at: number | null;
+  /** Of a second factor, and the step of the last code that was accepted; null: there is none. */
+  totp_secret: string | null;
+  totp_step: number | null;
+}
+
+/** A code that was right, for this secret; it counts if none of its step or a later one has been accepted before. */
+export interface UsedCode {
+  secret: string;
+  step: number;
+}
+
+/** What was shown beside the password; it counts once. */
+export type UsedFactor = UsedCode | UsedPasskey;
+
+/** What is set together: a password and the keys that it opens, with what recovers both. */
+export interface NewSecrets {
+  passwordHash: string;
+  keys: string | undefined;
+  /** Undefined: as it was. */
+  recoveryHash: string | undefined;
+}
+
+/** An account as its user knew it. */
+export interface Before {
+  username: string;
+  /** The hash of the password that was proven. */
+  proven: string;
+  /** The key bag; undefined: none. */
+  expected: string | undefined;
+}
+
+export class AccountsTable extends Queries {
+  /** With a first session, where one is wanted. False when the name is taken. */
+  create(
+    username: string,
+    passwordHash: string,
+    now: number,
+    options: {
+      keys?: string | undefined;
+      identity?: string | undefined;
+      recoveryHash?: string | undefined;
+      accountId?: string;
+      session?: Opening;
+      /** The hash of an invitation, which is used up. */
+      invite?: string | undefined;
+    } = {},
+  ): Promise<boolean> {
+    const { keys, identity, recoveryHash, accountId = newAccountId(), session, invite } = options;
+    return this.sql.transaction(async (tx) => {
+      const account = { username, accountId, passwordHash, createdAt: now, keys, identity, recoveryHash };
+      if (!(await insertAccount(tx, account))) return false;
+      await outdateAccount(tx, username);
+      await note(tx, {
+        at: now,
+        actor: 'account',
+        account: username,
+        action: 'registered',
+        detail: accountId,
+      });
+      if (session) await insertSession(tx, { ...session, username, accountId, now });
+      if (invite !== undefined) await useInvitation(tx, invite, username, now);
+      return true;
+    });
+  }
+
+  /** Undefined where nobody has that name, or not for long any more. */
+  async credentials(username: string): Promise<Credentials | undefined> {
+    const [row] = await this.sql.query<Credentials>(
+      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step FROM users
+       WHERE username = ? AND leaving_since IS NULL`,
+      username,
+    );
+    return row;
+  }
+
+  async isDisabled(accountId: string): Promise<boolean> {
+    const text = 'SELECT disabled_at FROM users WHERE account_id = ?';
+    const [row] = await this.sql.query<{ disabled_at: number | null }>(text, accountId);
+    return typeof row?.disabled_at === 'number';
+  }
+
+  /** Undefined where nobody has that name. */
+  async idOf(username: string): Promise<string | undefined> {
+    if (username === ADMIN) return ADMIN_ACCOUNT;
+    if (username === '') return NO_ACCOUNT;
+    const [row] = await this.sql.query<{ account_id: string }>(
+      'SELECT account_id FROM users WHERE username = ?',
+      username,
+    );
+    return row?.account_id;
+  }
+
+  /** The key bag; undefined where there is none. */
+  async keys(username: string): Promise<string | undefined> {
+    const [row] = await this.sql.query<{ keys: string | null }>(
+      'SELECT keys FROM users WHERE username = ?',
+      username,
+    );
+    return row?.keys ?? undefined;
+  }
+
+  /** Of an account that can be used. */
+  async identity(username: string): Promise<string | undefined> {
+    const [row] = await this.sql.query<{ identity: string | null }>(
+      `SELECT u.identity FROM users u WHERE u.username = ? AND ${IS_PRESENT('u')}`,
+      username,
+    );
+    return row?.identity ?? undefined;
+  }
+
+  /** Replaces the key bag; nothing of it where the account is not as `before` says any more. */
+  replaceKeys(
+    { username, proven, expected }: Before,
+    {
+      keys,
+      recoveryHash,
+      identity,
+    }: Pick<NewSecrets, 'keys' | 'recoveryHash'> & { identity?: string | undefined },
+    now: number,
+  ): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [is, values] = isSame(expected);
+      const [replaced] = await tx.execute<{ account_id: string }>(
+        `UPDATE users SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
+         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
+        ...[keys ?? null, identity ?? null, recoveryHash ?? null, username, proven, ...values],
+      );
+      if (!replaced) return false;
+      // Whoever has shown the one before must not finish with it.
+      if (recoveryHash !== undefined) await endRecoveries(tx, replaced.account_id);
+      await outdateAccount(tx, username);
+      await note(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
+      return true;
+    });
+  }
+
+  /** A new password with the keys that it opens, and the end of all other sessions; all of it or nothing, likewise. */
+  changePassword(
+    { username, proven, expected }: Before,
+    { passwordHash, keys, recoveryHash }: NewSecrets,
+    { tokenHash, now, noneAlone = false }: { tokenHash: string; now: number; noneAlone?: boolean },
+  ): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [is, values] = isSame(expected);
+      const [changed] = await tx.execute<{ account_id: string }>(
+        `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
+         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
+        ...[passwordHash, keys ?? null, recoveryHash ?? null, username, proven, ...values],
+      );
+      if (!changed) return false;
+      await endSessions(tx, username, tokenHash);
+      await endRecoveries(tx, changed.account_id);
+      if (noneAlone) await endAlone(tx, changed.account_id);
+      await outdateAccount(tx, username);
+      await note(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
+      return true;
+    });
+  }
+
+  /**
+   * A session for whoever has proven the password, and a second factor if there is one; false where these are others by
+   * now, the code or the challenge has been used, or the account is gone.
+   */
+  openSession(
+    username: string,
+    proven: string,
+    session: Opening,
+    now: number,
+    used?: UsedFactor,
+  ): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [code, passkey] = used && 'step' in used ? [used, undefined] : [undefined, used];
+      const own = 'username = ? AND password_hash = ? AND leaving_since IS NULL';
+      // Held: a change of password that comes now ends this session as well, and no passkey is added meanwhile.
+      const [row] = code
+        ? await tx.execute<{ account_id: string }>(
+            `UPDATE users SET totp_step = ? WHERE ${own}
+             AND totp_secret = ? AND totp_step < ? RETURNING account_id`,
+            ...[code.step, username, proven, code.secret, code.step],
+          )
+        : await tx.query<{ account_id: string }>(
+            `SELECT account_id FROM users WHERE ${own}
+             ${passkey ? '' : 'AND totp_secret IS NULL'} ${tx.dialect.forShare}`,
+            username,
+            proven,
+          );
+      if (!row) return false;
+      const { account_id: accountId } = row;
+      if (!used && (await hasPasskeys(tx, accountId))) return false;
+      if (passkey && !(await usePasskey(tx, accountId, passkey, { now }))) return false;
+      const by = passkey?.credentialId ?? null;
+      await endLongestUnused(tx, username);
+      await insertSession(tx, { ...session, username, accountId, now, passkey: by });
+      return true;
+    });
+  }
+
+  /** How many failed logins in a row the account may have, where that is its own. */
+  async loginAttempts(username: string): Promise<number | null> {
+    const text = 'SELECT login_attempts FROM users WHERE username = ?';
+    const [row] = await this.sql.query<{ login_attempts: number | null }>(text, username);
+    return row?.login_attempts ?? null;
+  }
+
+  /** Failed logins of one name from an address, in a row, and of all names from there. */
+  async failures(username: string, address: string): Promise<{ ofName: Failures; ofAddress: Failures }> {
+    const rows = await this.sql.query<Failures & { username: string }>(
+      `SELECT username, failures, failed_at FROM login_failures
+       WHERE username IN (?, '${ANY_NAME}') AND address = ?`,
+      username,
+      address,
+    );
+    const of = (name: string): Failures => {
+      const { failures, failed_at } = rows.find((row) => row.username === name) ?? NO_FAILURES;
+      return { failures, failed_at };
+    };
+    return { ofName: of(username), ofAddress: of(ANY_NAME) };
+  }
+
+  /** The count for the whole address starts again after `windowMs`. */
+  async countFailure(username: string, address: string, now: number, windowMs: number): Promise<void> {
+    const old = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at <= ?`;
+    const recent = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at > ?`;
+    await this.sql.execute(
+      `INSERT INTO login_failures (username, address, failures, failed_at)
+       VALUES (?, ?, 1, ?), ('${ANY_NAME}', ?, 1, ?)
+       ON CONFLICT (username, address) DO UPDATE
+       SET failures = CASE WHEN ${old} THEN 1 ELSE login_failures.failures + 1 END,
+         failed_at = CASE WHEN ${recent} THEN login_failures.failed_at ELSE excluded.failed_at END`,
+      username,
+      address,
+      now,
+      address,
+      now,
+      now - windowMs,
+      now - windowMs,
+    );
+  }
+
+  async clearFailures(username: string, address: string): Promise<void> {
+    await this.sql.execute(
+      'DELETE FROM login_failures WHERE username = ? AND address = ?',
+      username,
+      address,
+    );
+  }
+
+  async expire(failuresBefore: number): Promise<void> {
+    await this.sql.execute('DELETE FROM login_failures WHERE failed_at < ?', failuresBefore);
+  }
+}
+
+/** The tokens of recoveries under way are good for nothing any more. */
+export async function endRecoveries(tx: Sql, accountId: string): Promise<void> {
+  await tx.execute('DELETE FROM recoveries WHERE account_id = ?', accountId);
+}

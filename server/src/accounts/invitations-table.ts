@@ -1,0 +1,83 @@
+import { type Actor, note } from '../operator/audit-table.ts';
+import { notInvited } from '../platform/errors.ts';
+import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
+
+export interface InvitationRow {
+  id: string;
+  note: string;
+  quota_bytes: number | null;
+  created_at: number;
+  expires_at: number;
+}
+
+const COLUMNS = 'id, note, quota_bytes, created_at, expires_at';
+
+/**
+ * Uses an invitation up, as part of the transaction that makes the account: of two who have the same one, the other finds
+ * none, and makes no account.
+ */
+export async function useInvitation(
+  tx: Sql,
+  tokenHash: string,
+  username: string,
+  now: number,
+): Promise<void> {
+  const [row] = await tx.execute<InvitationRow>(
+    `DELETE FROM invitations WHERE token_hash = ? AND expires_at > ? RETURNING ${COLUMNS}`,
+    tokenHash,
+    now,
+  );
+  if (!row) throw notInvited();
+  if (row.quota_bytes !== null)
+    await tx.execute('UPDATE users SET quota_bytes = ? WHERE username = ?', row.quota_bytes, username);
+  await note(tx, { at: now, actor: 'account', account: username, action: 'invitation used', detail: row.id });
+}
+
+/** By each of them one account may be registered. Their tokens are not kept. */
+export class InvitationsTable extends Queries {
+  create(tokenHash: string, invitation: InvitationRow, actor: Actor): Promise<void> {
+    const { id, note: text, quota_bytes, created_at, expires_at } = invitation;
+    return this.sql.transaction(async (tx) => {
+      await tx.execute(
+        `INSERT INTO invitations (token_hash, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`,
+        ...[tokenHash, id, text, quota_bytes, created_at, expires_at],
+      );
+      await note(tx, { at: created_at, actor, account: '', action: 'invitation made', detail: id });
+    });
+  }
+
+  /** Whether it could be used now. */
+  async isValid(tokenHash: string, now: number): Promise<boolean> {
+    const text = 'SELECT 1 FROM invitations WHERE token_hash = ? AND expires_at > ?';
+    return (await this.sql.query(text, tokenHash, now)).length > 0;
+  }
+
+  /** Those that can be used, in the order of their ids. */
+  list(after: string, now: number, limit: number): Promise<InvitationRow[]> {
+    return this.sql.query<InvitationRow>(
+      `SELECT ${COLUMNS} FROM invitations WHERE id > ? AND expires_at > ? ORDER BY id LIMIT ?`,
+      after,
+      now,
+      limit,
+    );
+  }
+
+  /** Those that have expired are gone with the next round of the sweeper. */
+  count(): Promise<number> {
+    return countSome(this.sql, 'invitations');
+  }
+
+  /** False where there is none of that id. */
+  end(id: string, now: number, actor: Actor): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const gone = await tx.execute('DELETE FROM invitations WHERE id = ? RETURNING id', id);
+      if (gone.length === 0) return false;
+      await note(tx, { at: now, actor, account: '', action: 'invitation ended', detail: id });
+      return true;
+    });
+  }
+
+  async expire(now: number): Promise<void> {
+    await this.sql.execute('DELETE FROM invitations WHERE expires_at <= ?', now);
+  }
+}

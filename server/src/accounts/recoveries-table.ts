@@ -1,0 +1,86 @@
+import { note } from '../operator/audit-table.ts';
+import { isSame, Queries, Refused, refusal } from '../platform/sql/sql.ts';
+import { outdateAccount } from '../upkeep/documents-table.ts';
+import { endRecoveries, type NewSecrets } from './accounts-table.ts';
+import { removePasskeys } from './passkeys-table.ts';
+import { endSessions, insertSession, type Opening } from './sessions-table.ts';
+
+/** Whose a token of a recovery is. */
+export interface Recovering {
+  username: string;
+  keys: string | null;
+  disabled_at: number | null;
+}
+
+/** Between the two steps of a recovery: a token that whoever proved to have the recovery key may use once. */
+export class RecoveriesTable extends Queries {
+  /** The latest takes the place of earlier ones. False where the recovery key is another one by now. */
+  begin(username: string, proven: string, tokenHash: string, expiresAt: number): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [row] = await tx.query<{ account_id: string }>(
+        `SELECT account_id FROM users WHERE username = ? AND recovery_hash = ? AND leaving_since IS NULL AND disabled_at IS NULL
+         ${tx.dialect.forUpdate}`,
+        username,
+        proven,
+      );
+      if (!row) return false;
+      await endRecoveries(tx, row.account_id);
+      await tx.execute(
+        'INSERT INTO recoveries (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
+        ...[tokenHash, row.account_id, expiresAt],
+      );
+      return true;
+    });
+  }
+
+  async find(tokenHash: string, now: number): Promise<Recovering | undefined> {
+    const [row] = await this.sql.query<Recovering>(
+      `SELECT u.username, u.keys, u.disabled_at FROM recoveries r JOIN users u ON u.account_id = r.account_id
+       WHERE r.token_hash = ? AND r.expires_at > ? AND u.leaving_since IS NULL`,
+      tokenHash,
+      now,
+    );
+    return row;
+  }
+
+  /** Uses the token: everything new, all sessions ended, and a new one. `other keys`: the token may be used again. */
+  finish(
+    { tokenHash, expected }: { tokenHash: string; expected: string | undefined },
+    { passwordHash, keys, recoveryHash }: NewSecrets,
+    session: Opening,
+    now: number,
+  ): Promise<'done' | 'no token' | 'other keys'> {
+    return this.sql
+      .transaction<'done' | 'no token' | 'other keys'>(async (tx) => {
+        const [token] = await tx.query<{ account_id: string }>(
+          'SELECT account_id FROM recoveries WHERE token_hash = ? AND expires_at > ?',
+          tokenHash,
+          now,
+        );
+        if (!token) return 'no token';
+        const { account_id: accountId } = token;
+        // The account first, as everybody does; the token is used by whoever then still finds it.
+        const [is, values] = isSame(expected);
+        const [user] = await tx.execute<{ username: string }>(
+          `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
+           WHERE account_id = ? AND leaving_since IS NULL AND disabled_at IS NULL AND keys ${is} RETURNING username`,
+          ...[passwordHash, keys ?? null, recoveryHash ?? null, accountId, ...values],
+        );
+        if (!user) return 'other keys';
+        const { username } = user;
+        const used = 'DELETE FROM recoveries WHERE token_hash = ? RETURNING token_hash';
+        if ((await tx.execute(used, tokenHash)).length === 0) throw new Refused('no token');
+        await endSessions(tx, username);
+        await removePasskeys(tx, accountId);
+        await outdateAccount(tx, username);
+        await note(tx, { at: now, actor: 'account', account: username, action: 'recovered' });
+        await insertSession(tx, { ...session, username, accountId, now });
+        return 'done';
+      })
+      .catch(refusal<'no token'>);
+  }
+
+  async expire(now: number): Promise<void> {
+    await this.sql.execute('DELETE FROM recoveries WHERE expires_at <= ?', now);
+  }
+}

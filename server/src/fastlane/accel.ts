@@ -1,0 +1,153 @@
+/**
+ * GET of a volume where nginx sends the bytes (SZ_ACCEL). What is left of such a request is so little that Fastify would be half of it: it is
+ * answered before Fastify sees it. Whatever is not one in its plainest form, may not be answered or is refused goes to Fastify,
+ * as if it had not been looked at here.
+ */
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  Server,
+  ServerResponse,
+} from 'node:http';
+import { parseRange, routes } from '@szafa/protocol';
+import type { FastifyInstance } from 'fastify';
+import { type Identify, type Looked, lookedAt } from '../accounts/authentication.ts';
+import type { Config } from '../config.ts';
+import { tagOf, VOLUME_TYPE, volumeHeaders } from '../files/download.ts';
+import { addressOf } from '../platform/http/caller-address.ts';
+import type { Params } from '../platform/http/params.ts';
+import { REQUEST_ID, type RequestIds } from '../platform/http/request-id.ts';
+import { conclude } from '../platform/http/request-log.ts';
+import { countUntilClosed } from '../platform/http/request-metrics.ts';
+import { urlOf } from '../platform/http/schemas.ts';
+import type { Services } from '../services.ts';
+import { plainPath } from './head.ts';
+
+/** By this header nginx offers to send volumes itself, and says from which kind of store. It always sets or removes it. */
+const OFFER = 'x-szafa-accel';
+/** nginx sends what is there in the place of our answer, and hides this header. */
+const REDIRECT = 'x-accel-redirect';
+/** The range to ask a store for: nginx passes on no header of the client. */
+const RANGE = 'x-szafa-range';
+
+const PATH = new RegExp(`^${plainPath(routes.readVolume.path)}$`);
+const route = urlOf(routes.readVolume);
+/** What has one of these is answered by the node: conditions, and a body. */
+const OTHERS = [
+  ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
+  ...['content-length', 'transfer-encoding'],
+];
+/** Such ranges nginx understands as we do. */
+const PLAIN_RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
+
+interface Offered extends Looked {
+  headers: IncomingHttpHeaders;
+  params: Pick<Params, 'file_id' | 'idx'>;
+  /** The kind of store that nginx offers to read. */
+  store: string;
+}
+
+/** What nginx offers, where it may be taken at its word: it is a trusted peer, and the request is one that it answers as we would. */
+function offerOf(
+  { method, url, headers, socket }: IncomingMessage,
+  trusted: Config['trustProxy'],
+): Offered | undefined {
+  const store = headers[OFFER];
+  if (method !== 'GET' || typeof store !== 'string' || !trusted.contains(socket.remoteAddress ?? ''))
+    return undefined;
+  const [, file_id, idx] = PATH.exec(url!) ?? [];
+  const { range } = headers;
+  const isPlain =
+    !OTHERS.some((name) => headers[name] !== undefined) && (range === undefined || PLAIN_RANGE.test(range));
+  if (!isPlain || file_id === undefined || idx === undefined) return undefined;
+  return { params: { file_id, idx }, headers, store } as Offered;
+}
+
+interface Around {
+  /** What every request begins with. */
+  begin: (request: IncomingMessage, response: ServerResponse) => void;
+  idOf: RequestIds;
+  /** Headers of every answer. */
+  always: OutgoingHttpHeaders;
+}
+
+/** Stands between the server and Fastify. */
+export function leaveToNginx(
+  app: FastifyInstance,
+  services: Services,
+  identify: Identify,
+  { begin, idOf, always }: Around,
+): void {
+  const { config, files, metrics } = services;
+  const { trustProxy } = config;
+  const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
+  const server = app.server as Server;
+
+  /** Has nginx send the volume, or the part of it that was asked for. What nginx then cannot read, it asks for again, without the offer. */
+  const handOver = (
+    offered: Offered,
+    startedAt: number,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => {
+    const { params, headers, store, caller, found } = offered;
+    const { file, sha256, place } = files.locateVolume(params.file_id, found.file, caller.username);
+    const range = parseRange(headers.range, place.size);
+    // nginx knows no rates of accounts. A range that we ignore, as 9-5, it would refuse. Of a server that stops, Fastify tells.
+    if (caller.downloadRate !== null || place.kind !== store || !server.listening) return false;
+    if (range === 'unsatisfiable' || (headers.range !== undefined && !range)) return false;
+    const { start, end } = range ?? { start: 0, end: place.size };
+    const status = range ? 206 : 200;
+    const remote = request.socket.remoteAddress ?? '';
+    const reqId = idOf(headers[REQUEST_ID], remote);
+    const said = volumeHeaders(file, tagOf(sha256));
+    said[REQUEST_ID] = reqId;
+    said[REDIRECT] = `/szafa-${place.kind}/${place.path.startsWith('/') ? place.path.slice(1) : place.path}`;
+    if (range) said[RANGE] = `bytes=${range.start}-${range.end - 1}`;
+    said['content-type'] = VOLUME_TYPE;
+    said['content-length'] = 0;
+    response.writeHead(status, Object.assign(said, always)).end();
+    // Not where the client went away: nginx sends nothing then.
+    response.on('finish', () => {
+      countOut(end - start);
+      conclude(services, {
+        reqId,
+        method: 'GET',
+        route,
+        status,
+        ms: performance.now() - startedAt,
+        user: caller.username,
+        params,
+        accel: true,
+        ip: addressOf(remote, headers['x-forwarded-for']?.toString(), trustProxy),
+      });
+    });
+    return true;
+  };
+
+  const answer = async (offered: Offered, request: IncomingMessage, response: ServerResponse) => {
+    const startedAt = performance.now();
+    begin(request, response);
+    const countOff = countUntilClosed(response, metrics);
+    try {
+      await identify(offered);
+      if (handOver(offered, startedAt, request, response)) return;
+    } catch (refusal) {
+      offered.refusal = refusal;
+    }
+    // Fastify would wait for an end that has been.
+    if (response.closed) return;
+    countOff();
+    offered.ms = performance.now() - startedAt;
+    lookedAt.set(request, offered);
+    app.routing(request, response);
+  };
+
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const offered = offerOf(request, trustProxy);
+    if (offered) void answer(offered, request, response);
+    else app.routing(request, response);
+  });
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { Writable } from 'node:stream';
+import {
+  limits,
+  parseContentDigest,
+  type ReadThumbnail,
+  RuleError,
+  toBase64,
+  type Volume,
+} from '@szafa/protocol';
+import { overQuota } from '../accounts/refusals.ts';
+import type { Caller } from '../accounts/sessions.ts';
+import type { Config } from '../config.ts';
+import type { Metadata } from '../metadata.ts';
+import { ServiceError, unknownFile } from '../platform/errors.ts';
+import { inParallel } from '../platform/parallel.ts';
+import { deposit } from '../platform/volumes/body.ts';
+import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
+import type { Pace } from '../transfers/rate-limit.ts';
+import type { Space } from '../transfers/space.ts';
+import type { Files } from './files.ts';
+import { isOwn } from './files-table.ts';
+import { THUMBNAIL, thumbnailOf } from './thumbnails-table.ts';
+
+/** From a disk one after the other would do; S3 takes its time for each. */
+const READ_AT_ONCE = 8;
+
+interface Dependencies {
+  metadata: Pick<Metadata, 'files' | 'thumbnails'>;
+  volumes: VolumeStore;
+  files: Files;
+  space: Space;
+  pace: Pace;
+  config: Pick<Config, 'quotaEnforced' | 'quotaBytes'>;
+}
+
+/** Thumbnails lie in the groups of their files, as volumes do: whoever removes a group removes them with it. */
+export class Thumbnails {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  /** Once it resolves, the bytes are durable, and so is the record that names them. */
+  async write(fileId: string, caller: Caller, bytes: Uint8Array, digest: string | undefined): Promise<void> {
+    const { metadata, files, volumes, config } = this.#deps;
+    const volume = volumeOf(bytes, digest);
+    const before = thumbnailOf(await files.owned(fileId, caller.username));
+    if (before?.sha256 === volume.sha256) return;
+    if (before) throw another();
+    await this.#store(fileId, caller, volume, bytes);
+    // Where this fails the record may name it all the same, so it stays.
+    const quota = config.quotaEnforced ? config.quotaBytes : undefined;
+    const isSet = await metadata.thumbnails.set(fileId, volume, quota);
+    if (isSet === true) return;
+    const isKnown = async () => (await metadata.files.thumbnail(fileId))?.sha256 === volume.sha256;
+    // Another one was first, or the file is gone; what cannot be withdrawn is found by fsck.
+    if (!(await isKnown())) await volumes.withdraw(fileId, volume, isKnown).catch(() => undefined);
+    if (isSet === 'over quota') throw overQuota();
+    const now = thumbnailOf(await files.owned(fileId, caller.username));
+    if (now?.sha256 !== volume.sha256) throw another();
+  }
+
+  async #store(fileId: string, caller: Caller, volume: Volume, bytes: Uint8Array): Promise<void> {
+    const { pace, space, volumes } = this.#deps;
+    const body = pace.upload({ pour: async (sink) => deposit(bytes, sink) }, caller);
+    const room = await space.forVolumes(volume.size);
+    try {
+      await volumes.put(fileId, volume, body);
+    } catch (error) {
+      // The store knows of transfers only: the group is gone.
+      if (error instanceof ServiceError && error.status === 404) throw unknownFile();
+      throw error;
+    } finally {
+      room.end();
+    }
+  }
+
+  /** `whole`: all of it will be sent. */
+  async open(
+    fileId: string,
+    caller: string,
+    whole: boolean,
+  ): Promise<{ sha256: string; volume: OpenVolume }> {
+    const known = thumbnailOf(await this.#deps.files.owned(fileId, caller));
+    const volume = known && (await this.#deps.volumes.open(fileId, known, whole));
+    if (!volume) throw new ServiceError(404, 'the file has no thumbnail');
+    return { sha256: known.sha256, volume };
+  }
+
+  /** Of those files that are the caller's, in no order: a page shows many at once. */
+  async several(ids: readonly string[], caller: Caller): Promise<ReadThumbnail[]> {
+    const { metadata, pace } = this.#deps;
+    const rows = await metadata.files.withThumbnails([...new Set(ids)]);
+    const own = new Map(rows.filter((row) => isOwn(caller.username, row)).map((row) => [row.file_id, row]));
+    const found = new Map<string, Buffer>();
+    let fault: unknown;
+    await inParallel(own.values(), READ_AT_ONCE, async (row) => {
+      try {
+        const known = thumbnailOf(row);
+        const volume = known && (await this.#deps.volumes.open(row.file_id, known, true));
+        if (volume) found.set(row.file_id, await bytesOf(volume));
+      } catch (error) {
+        fault ??= error;
+      }
+    });
+    // One that cannot be read keeps no others away; a store that gives none is away itself.
+    if (fault !== undefined && found.size === 0) throw fault;
+    await pace.answer(
+      found.values().reduce((sum, { length }) => sum + length, 0),
+      caller,
+    );
+    return [...own.values()].map(({ file_id, enc_params }) => ({
+      file_id,
+      enc_params: toBase64(enc_params),
+      thumbnail: found.get(file_id)?.toString('base64') ?? null,
+    }));
+  }
+}
+
+/** All of it: no more than `limits.thumbnailBytes`. */
+async function bytesOf(volume: OpenVolume): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  const sink = new Writable({
+    write: (piece: Buffer, _encoding, done) => {
+      // What a store sends may be in memory that it uses again.
+      pieces.push(Buffer.from(piece));
+      done();
+    },
+  });
+  // Told by what `send` rejects with.
+  sink.on('error', () => undefined);
+  try {
+    await volume.send(sink, 0, volume.size);
+  } finally {
+    await volume.close();
+  }
+  return Buffer.concat(pieces);
+}
+
+const another = () => new ServiceError(409, 'the file has another thumbnail');
+
+/** What was sent, if it is what its digest says. */
+function volumeOf(bytes: Uint8Array, digest: string | undefined): Volume {
+  const sha256 = parseContentDigest(digest);
+  if (bytes.length === 0) throw new RuleError(`a thumbnail has 1 to ${limits.thumbnailBytes} bytes`);
+  if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
+    throw new RuleError('Content-Digest: the body has another digest');
+  }
+  return { idx: THUMBNAIL, size: bytes.length, sha256 };
+}

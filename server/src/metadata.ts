@@ -1,0 +1,88 @@
+import { AccountsTable } from './accounts/accounts-table.ts';
+import { DeparturesTable } from './accounts/deletion-table.ts';
+import { FactorsTable } from './accounts/factors-table.ts';
+import { InvitationsTable } from './accounts/invitations-table.ts';
+import type { Lookup } from './accounts/lookup.ts';
+import { PasskeysTable } from './accounts/passkeys-table.ts';
+import { RecoveriesTable } from './accounts/recoveries-table.ts';
+import { SessionsTable } from './accounts/sessions-table.ts';
+import { DirsTable } from './files/directories-table.ts';
+import { FilesTable } from './files/files-table.ts';
+import { GarbageTable } from './files/garbage-table.ts';
+import { RenamingTable } from './files/renaming-table.ts';
+import { ThumbnailsTable } from './files/thumbnails-table.ts';
+import { TrashTable } from './files/trash-table.ts';
+import { type Holdings, lookUpUsage, usageOf } from './files/usage.ts';
+import { AccountRecords } from './operator/accounts-table.ts';
+import { AuditTable } from './operator/audit-table.ts';
+import { NodesTable } from './operator/nodes-table.ts';
+import { TotalsTable } from './operator/totals-table.ts';
+import { type PoolLoad, Queries, type SqlStore } from './platform/sql/sql.ts';
+import { ReceivedTable } from './sharing/received-table.ts';
+import { RequestsTable } from './sharing/requests-table.ts';
+import { SharesTable } from './sharing/shares-table.ts';
+import { ArrivalsTable } from './transfers/arrivals-table.ts';
+import { PullsTable } from './transfers/pull/pulls-table.ts';
+import { StreamedTable } from './transfers/streamed-table.ts';
+import { TransfersTable } from './transfers/transfers-table.ts';
+import { UploadsTable } from './transfers/uploads-table.ts';
+import { ChecksTable } from './upkeep/checks-table.ts';
+import { DocumentsTable } from './upkeep/documents-table.ts';
+import { OrphansTable } from './upkeep/orphans-table.ts';
+import { StoreRecord } from './upkeep/store-record.ts';
+import { TimesTable } from './upkeep/timestamps-table.ts';
+
+/** The metadata store: everything the service knows, except the bytes of volumes. */
+export class Metadata extends Queries<SqlStore> {
+  readonly accounts = new AccountsTable(this.sql);
+  readonly accountRecords = new AccountRecords(this.sql);
+  readonly arrivals = new ArrivalsTable(this.sql);
+  readonly audit = new AuditTable(this.sql);
+  readonly checks = new ChecksTable(this.sql);
+  readonly departures = new DeparturesTable(this.sql);
+  readonly dirs = new DirsTable(this.sql);
+  readonly documents = new DocumentsTable(this.sql);
+  readonly factors = new FactorsTable(this.sql);
+  readonly files = new FilesTable(this.sql);
+  readonly garbage = new GarbageTable(this.sql);
+  readonly invitations = new InvitationsTable(this.sql);
+  readonly times = new TimesTable(this.sql);
+  readonly nodes = new NodesTable(this.sql);
+  readonly orphans = new OrphansTable(this.sql);
+  readonly passkeys = new PasskeysTable(this.sql);
+  readonly pulls = new PullsTable(this.sql);
+  readonly received = new ReceivedTable(this.sql);
+  readonly recoveries = new RecoveriesTable(this.sql);
+  readonly sessions = new SessionsTable(this.sql);
+  readonly requests = new RequestsTable(this.sql);
+  readonly renaming = new RenamingTable(this.sql);
+  readonly shares = new SharesTable(this.sql);
+  readonly store = new StoreRecord(this.sql);
+  readonly streamed = new StreamedTable(this.sql);
+  readonly thumbnails = new ThumbnailsTable(this.sql);
+  readonly totals = new TotalsTable(this.sql);
+  readonly transfers = new TransfersTable(this.sql);
+  readonly trash = new TrashTable(this.sql);
+  readonly uploads = new UploadsTable(this.sql);
+
+  usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
+    return usageOf(this.sql, caller);
+  }
+
+  lookUpUsage(): Lookup<Holdings> {
+    return lookUpUsage(this.sql);
+  }
+
+  /** Connections, where the engine has a pool of them. */
+  get load(): PoolLoad | undefined {
+    return this.sql.load;
+  }
+
+  async ping(): Promise<void> {
+    await this.sql.query('SELECT 1');
+  }
+
+  close(): Promise<void> {
+    return this.sql.close();
+  }
+}

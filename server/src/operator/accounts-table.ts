@@ -1,0 +1,147 @@
+import { type AccountLimits, type LimitsChange, limitNames } from '@szafa/protocol';
+import { ALL_DIRS, joined } from '../files/usage.ts';
+import { Queries, type Sql } from '../platform/sql/sql.ts';
+import { NOT_DONE, OPEN_COUNTS, openCounts } from '../transfers/transfer-rows.ts';
+import { outdateAccount } from '../upkeep/documents-table.ts';
+import { type Actor, note } from './audit-table.ts';
+
+/** An account as an operator sees it. */
+export interface AccountRow extends AccountLimits {
+  username: string;
+  account_id: string;
+  created_at: number;
+  disabled_at: number | null;
+  /** 1: a login takes a code as second factor. */
+  totp: number;
+  files: number;
+  bytes: bigint;
+  /** Of enc_params and thumbnails. */
+  extra: number;
+}
+
+/** What it has under way. */
+export interface AccountActivity {
+  passkeys: number;
+  sessions: number;
+  usedAt: number | null;
+  transfers: number;
+  volumes: number;
+}
+
+type Row = Omit<AccountRow, 'bytes' | 'files' | 'extra'> & {
+  files: number | null;
+  extra: number | null;
+  high: string | null;
+  low: string | null;
+};
+
+/** With what it may do and what it has; one that is being deleted is none any more. */
+const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
+    CASE WHEN a.totp_secret IS NULL THEN 0 ELSE 1 END AS totp,
+    ${limitNames.map((name) => `a.${name}`).join(', ')},
+    u.files, u.extra, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+  FROM users a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}
+  WHERE a.leaving_since IS NULL`;
+
+const accountOf = ({ files, high, low, extra, ...row }: Row): AccountRow => ({
+  ...row,
+  files: files ?? 0,
+  extra: extra ?? 0,
+  bytes: joined(high ?? '0', low ?? '0'),
+});
+
+/** Accounts for operators: of any number of them a page is found by one look at a key. */
+export class AccountRecords extends Queries {
+  async list(after: string, limit: number): Promise<AccountRow[]> {
+    const text = `${SELECT} AND a.username > ? ORDER BY a.username LIMIT ?`;
+    return (await this.sql.query<Row>(text, after, limit)).map(accountOf);
+  }
+
+  async get(username: string): Promise<AccountRow | undefined> {
+    const [row] = await this.sql.query<Row>(`${SELECT} AND a.username = ?`, username);
+    return row && accountOf(row);
+  }
+
+  async activity(username: string): Promise<AccountActivity> {
+    const [sessions] = await this.sql.query<{ count: number; used_at: number | null }>(
+      'SELECT COUNT(*) AS count, MAX(used_at) AS used_at FROM sessions WHERE username = ?',
+      username,
+    );
+    const [passkeys] = await this.sql.query<{ count: number }>(
+      'SELECT COUNT(*) AS count FROM passkeys p JOIN users u ON u.account_id = p.account_id WHERE u.username = ?',
+      username,
+    );
+    const [open] = await this.sql.query<{ open: string }>(
+      `SELECT ${OPEN_COUNTS} AS open FROM transfers o WHERE o.creator = ? AND o.${NOT_DONE}`,
+      username,
+    );
+    const { count, used_at } = sessions!;
+    return { passkeys: passkeys!.count, sessions: count, usedAt: used_at, ...openCounts(open!.open) };
+  }
+
+  /** Changes what is named. False where there is no such account. */
+  setLimits(username: string, change: LimitsChange, now: number, actor: Actor): Promise<boolean> {
+    const named = limitNames.filter((name) => change[name] !== undefined);
+    return this.sql.transaction(async (tx) => {
+      const changed = await tx.execute(
+        `UPDATE users SET ${named.map((name) => `${name} = ?`).join(', ')}
+         WHERE username = ? AND leaving_since IS NULL RETURNING username`,
+        ...named.map((name) => change[name]!),
+        username,
+      );
+      if (changed.length === 0) return false;
+      await outdateAccount(tx, username);
+      const detail = named.map((name) => `${name} ${change[name] ?? 'as the settings say'}`).join(', ');
+      const action = named.join() === 'quota_bytes' ? 'quota changed' : 'limits changed';
+      await note(tx, { at: now, actor, account: username, action, detail });
+      return true;
+    });
+  }
+
+  /** `no account`, or whether it was so already. */
+  setDisabled(
+    username: string,
+    disabled: boolean,
+    now: number,
+    actor: Actor,
+  ): Promise<'changed' | 'unchanged' | 'no account'> {
+    return this.sql.transaction(async (tx) => {
+      const row = await lockAccount(tx, username);
+      if (!row) return 'no account';
+      if ((row.disabled_at !== null) === disabled) return 'unchanged';
+      await tx.execute(
+        'UPDATE users SET disabled_at = ? WHERE username = ?',
+        disabled ? now : null,
+        username,
+      );
+      await outdateAccount(tx, username);
+      await note(tx, { at: now, actor, account: username, action: disabled ? 'disabled' : 'enabled' });
+      return 'changed';
+    });
+  }
+
+  /** How many sessions were ended; undefined where there is no such account. */
+  logout(username: string, now: number, actor: Actor): Promise<number | undefined> {
+    return this.sql.transaction(async (tx) => {
+      if (!(await lockAccount(tx, username))) return undefined;
+      const ended = await tx.execute('DELETE FROM sessions WHERE username = ? RETURNING username', username);
+      await note(tx, {
+        at: now,
+        actor,
+        account: username,
+        action: 'sessions ended',
+        detail: String(ended.length),
+      });
+      return ended.length;
+    });
+  }
+}
+
+/** One that is being deleted is none. */
+async function lockAccount(tx: Sql, username: string): Promise<{ disabled_at: number | null } | undefined> {
+  const [row] = await tx.query<{ disabled_at: number | null }>(
+    `SELECT disabled_at FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
+    username,
+  );
+  return row;
+}

@@ -1,0 +1,69 @@
+import { hostname } from 'node:os';
+import type { Config } from '../config.ts';
+import { Queries } from '../platform/sql/sql.ts';
+import { VERSION } from '../version.ts';
+
+/** The settings of a server that its operator's commands show, and their names. None of them is a secret. */
+export const SHOWN_SETTINGS = {
+  registration: 'SZ_REGISTRATION',
+  quotaBytes: 'SZ_QUOTA',
+  quotaEnforced: 'SZ_QUOTA_ENFORCE',
+  shares: 'SZ_SHARES',
+  origin: 'SZ_ORIGIN',
+} as const;
+type ShownName = keyof typeof SHOWN_SETTINGS;
+
+/** A node that runs the server. */
+export interface RunningNode {
+  node: string;
+  host: string;
+  pid: number;
+  version: string;
+  startedAt: number;
+  settings: Pick<Config, ShownName>;
+}
+
+/** How often a node reports that it runs, and after what time without a report it does not. */
+export const REPORT_MS = 20_000;
+const SILENT_MS = 70_000;
+
+/** The nodes that run, with their settings: the commands of an operator run in a shell that may have others. */
+export class NodesTable extends Queries {
+  async report(node: string, startedAt: number, config: Config, now = Date.now()): Promise<void> {
+    const names = Object.keys(SHOWN_SETTINGS) as ShownName[];
+    const settings = Object.fromEntries(names.map((name) => [name, config[name]]));
+    await this.sql.execute('DELETE FROM nodes WHERE seen_at < ?', now - SILENT_MS);
+    await this.sql.execute(
+      `INSERT INTO nodes (node, host, pid, version, started_at, seen_at, settings) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at`,
+      ...[node, hostname(), process.pid, VERSION, startedAt, now, JSON.stringify(settings)],
+    );
+  }
+
+  async remove(node: string): Promise<void> {
+    await this.sql.execute('DELETE FROM nodes WHERE node = ?', node);
+  }
+
+  /** The nodes that run, the one that started last first. */
+  async list(now = Date.now()): Promise<RunningNode[]> {
+    const rows = await this.sql.query<Omit<RunningNode, 'settings'> & { settings: string }>(
+      `SELECT node, host, pid, version, started_at AS "startedAt", settings FROM nodes
+       WHERE seen_at >= ? ORDER BY started_at DESC, node`,
+      now - SILENT_MS,
+    );
+    return rows
+      .filter(isAlive)
+      .map((row) => ({ ...row, settings: JSON.parse(row.settings) as RunningNode['settings'] }));
+  }
+}
+
+/** One on this machine that was killed is known at once. */
+function isAlive({ host, pid }: Pick<RunningNode, 'host' | 'pid'>): boolean {
+  if (host !== hostname()) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,78 @@
+import { statfs } from 'node:fs/promises';
+import type { Server } from 'node:net';
+import type { Config } from '../../config.ts';
+import type { Metadata } from '../../metadata.ts';
+import { scrubState } from '../../upkeep/scrub.ts';
+import { VERSION } from '../../version.ts';
+import type { PoolLoad } from '../sql/sql.ts';
+import { type Metrics, type Samples, series } from './registry.ts';
+
+export function poolSamples(load: PoolLoad | undefined): Samples {
+  if (!load) return {};
+  return {
+    [series('szafa_database_connections', { state: 'busy' })]: load.total - load.idle,
+    [series('szafa_database_connections', { state: 'idle' })]: load.idle,
+    szafa_database_waiting: load.waiting,
+  };
+}
+
+/** Of a worker. */
+export async function connectionSamples(server: Server): Promise<Samples> {
+  const count = await new Promise<number>((resolve) =>
+    server.getConnections((_, open) => resolve(open ?? 0)),
+  );
+  return { szafa_connections: count };
+}
+
+const PROBE_MS = 250;
+
+/** Notes from now on how late timers are: so long a process did nothing else than one thing. */
+export function watchEventLoop(metrics: Metrics): void {
+  const note = metrics.timer('szafa_event_loop_lag_seconds');
+  let due = performance.now() + PROBE_MS;
+  setInterval(() => {
+    const now = performance.now();
+    note(Math.max(0, now - due) / 1000);
+    due = now + PROBE_MS;
+  }, PROBE_MS).unref();
+}
+
+/** What is one for a node, whatever its stores answer. */
+export async function nodeSamples(
+  config: Pick<Config, 'dataFolder' | 'minFreeBytes' | 'scrubMs'>,
+): Promise<Samples> {
+  const { bavail, bsize, blocks } = await statfs(config.dataFolder);
+  return {
+    [series('szafa_build_info', { version: VERSION, node: process.version })]: 1,
+    szafa_disk_bytes: blocks * bsize,
+    szafa_disk_free_bytes: bavail * bsize,
+    szafa_disk_reserve_bytes: config.minFreeBytes,
+    szafa_scrub_interval_seconds: config.scrubMs / 1000,
+  };
+}
+
+/** What is the same on every node, read from the database when it is asked for: a few rows, however many there are. */
+export async function storeSamples(metadata: Metadata, now = Date.now()): Promise<Samples> {
+  const samples: Samples = {};
+  for (const state of ['uploading', 'storing', 'failed'] as const) {
+    samples[series('szafa_transfers', { state })] = await metadata.transfers.openCount(state);
+  }
+  samples['szafa_pulls_running'] = await metadata.pulls.running(now);
+  samples['szafa_shares'] = await metadata.shares.count();
+  samples['szafa_requests'] = await metadata.requests.count();
+  samples['szafa_garbage_groups'] = await metadata.garbage.count();
+  samples['szafa_orphans'] = await metadata.orphans.count();
+  samples['szafa_store_contested'] = (await metadata.store.get()).contestedAt === null ? 0 : 1;
+  samples['szafa_fsck_success_timestamp_seconds'] = (await metadata.times.get('fsck')) / 1000;
+  const { accounts, files, bytes, trashBytes } = await metadata.totals.get();
+  samples['szafa_accounts'] = accounts;
+  samples['szafa_files'] = files;
+  samples['szafa_stored_bytes'] = Number(bytes);
+  samples['szafa_trash_bytes'] = Number(trashBytes);
+  const scrub = await scrubState(metadata);
+  samples['szafa_scrub_begun_timestamp_seconds'] = scrub.beganAt / 1000;
+  samples['szafa_scrub_ended_timestamp_seconds'] = scrub.endedAt / 1000;
+  samples['szafa_scrub_progress_ratio'] = scrub.progress;
+  samples['szafa_scrub_faults'] = scrub.faults;
+  return samples;
+}

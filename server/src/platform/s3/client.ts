@@ -1,0 +1,344 @@
+import { createHash } from 'node:crypto';
+import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeHead } from '@szafa/protocol';
+import { broken, type OpenBody, OtherAnswer, S3Connections, silent } from '../../fastlane/s3-connection.ts';
+import { ServiceError, StoreUnavailable } from '../errors.ts';
+import { http, https } from '../http/node-http.ts';
+import { percent } from '../percent.ts';
+import type { S3Credentials, S3Location } from './location.ts';
+import { queryString, Signer, sha256Hex } from './signer.ts';
+import { elements, encodeXml, text } from './xml.ts';
+
+/** The store refused: its status and the code in its answer. */
+export class S3Error extends Error {
+  override name = 'S3Error';
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, what: string) {
+    super(`${what}: ${status} ${code}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface S3Request {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  /** Below the prefix; undefined means the bucket itself. */
+  key?: string | undefined;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+}
+
+export interface S3Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface S3Object {
+  key: string;
+  size: number;
+  changedAt: number;
+}
+
+/** How long the store may be silent, and how long a caller waits for all tries together. */
+export interface S3Limits {
+  silenceMs: number;
+  totalMs: number;
+}
+
+/** Told of each try: how long the answer took after the last byte was sent, or that there was none. */
+export interface S3Times {
+  answered(method: string, status: number, ms: number): void;
+  failed(method: string): void;
+}
+
+const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
+const EMPTY = sha256Hex('');
+const TRIES = 6;
+const FIRST_PAUSE_MS = 50;
+const MAX_SOCKETS = 256;
+/** Idle connections are closed by us before a gateway does so in the middle of a request. */
+const IDLE_MS = 20_000;
+const ANSWER_BYTES = 16 * 1024 * 1024;
+const DELETES_AT_ONCE = 1000;
+
+export function isTransient(error: unknown): boolean {
+  if (error instanceof S3Error) return error.status >= 500 || error.status === 429 || error.status === 408;
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
+}
+
+/** What a caller of the service is told. */
+export function translate(error: unknown): unknown {
+  if (error instanceof S3Error && error.code === 'QuotaExceeded') {
+    return new ServiceError(507, 'the store is full', { cause: error });
+  }
+  return isTransient(error) ? new StoreUnavailable('volumes', error) : error;
+}
+
+/**
+ * The part of S3 that is needed, over Node's own HTTP client. A general SDK costs several times the CPU for small
+ * requests and twice for large ones, and this is the whole of what it would be used for.
+ */
+export class S3Client {
+  readonly location: S3Location;
+  readonly limits: S3Limits;
+  /** Waited for before each request that changes something: the store must show first that it is the right one. */
+  readonly beforeChange: () => Promise<void>;
+  readonly #times: S3Times | undefined;
+  readonly #signer: Signer;
+  readonly #agent: Agent;
+  readonly #transport: typeof http | ReturnType<typeof https>;
+  readonly #connections: S3Connections | undefined;
+
+  constructor(
+    location: S3Location,
+    credentials: S3Credentials,
+    limits: Partial<S3Limits> = {},
+    beforeChange = async () => {},
+    times?: S3Times,
+  ) {
+    this.location = location;
+    this.#times = times;
+    this.beforeChange = beforeChange;
+    this.limits = { ...LIMITS, ...limits };
+    this.#signer = new Signer(credentials, location.region);
+    this.#transport = location.endpoint.protocol === 'https:' ? https() : http;
+    const options = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
+    this.#agent = new this.#transport.Agent(options);
+    this.#connections = this.#transport === http ? new S3Connections(location.endpoint, IDLE_MS) : undefined;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+    this.#connections?.close();
+  }
+
+  /**
+   * The body of an object by the short way, which knows no TLS and no other answer than this status: undefined where
+   * there is none, an OtherAnswer where it does not do. Nothing is tried again.
+   */
+  async fetch(request: S3Request, status: number): Promise<OpenBody | undefined> {
+    if (!this.#connections) return undefined;
+    const { path, headers } = this.#signed(request, EMPTY);
+    const head = writeHead(`${request.method} ${path} HTTP/1.1`, headers);
+    const begun = performance.now();
+    try {
+      const body = await this.#connections.fetch(head, status, this.limits.silenceMs);
+      this.#times?.answered(request.method, status, performance.now() - begun);
+      return body;
+    } catch (error) {
+      // Another answer is asked for once more, by the long way.
+      if (!(error instanceof OtherAnswer)) this.#times?.failed(request.method);
+      throw error;
+    }
+  }
+
+  /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */
+  begin(request: S3Request, payload = EMPTY, length = 0): ClientRequest {
+    const { endpoint } = this.location;
+    const { path, headers } = this.#signed(request, payload);
+    const sent = this.#transport.request({
+      agent: this.#agent,
+      protocol: endpoint.protocol,
+      hostname: endpoint.hostname.replace(/^\[|\]$/g, ''),
+      port: endpoint.port,
+      method: request.method,
+      path,
+      headers: { ...headers, 'content-length': String(length) },
+    });
+    if (this.#times) watch(sent, request.method, this.#times);
+    return sent;
+  }
+
+  /** A path at the endpoint by which anybody may read the object, for so long. */
+  signedPath(key: string, seconds: number): string {
+    const path = this.#pathOf(key);
+    const signable = { method: 'GET', host: this.location.endpoint.host, path, query: {} };
+    return `${path}?${queryString(this.#signer.presign(signable, seconds))}`;
+  }
+
+  #pathOf(key: string | undefined): string {
+    const { bucket, prefix } = this.location;
+    return `/${bucket}${key === undefined ? '' : `/${(prefix + key).split('/').map(percent).join('/')}`}`;
+  }
+
+  #signed(request: S3Request, payload: string): { path: string; headers: Record<string, string> } {
+    const path = this.#pathOf(request.key);
+    const query = request.query ?? {};
+    const headers = this.#signer.sign({
+      method: request.method,
+      host: this.location.endpoint.host,
+      path,
+      query,
+      headers: request.headers ?? {},
+      payload,
+    });
+    const search = queryString(query);
+    return { path: search === '' ? path : `${path}?${search}`, headers };
+  }
+
+  /** A whole exchange, tried again while that may help. Other statuses than 2xx and those in `allowed` throw. */
+  async call(
+    request: S3Request,
+    options: { body?: Uint8Array; allowed?: number[]; silenceMs?: number } = {},
+  ): Promise<S3Answer> {
+    const { body, allowed = [], silenceMs = this.limits.silenceMs } = options;
+    const digest = body ? sha256Hex(body) : EMPTY;
+    if (request.method !== 'GET' && request.method !== 'HEAD') await this.beforeChange();
+    return this.persist(async () => {
+      const sent = this.begin(request, digest, body?.length ?? 0);
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        sent.on('response', resolve).on('error', reject);
+        // `timeout` on the agent is for idle connections; this one is for a store that has stopped answering.
+        sent.setTimeout(silenceMs, () => sent.destroy(silent()));
+        sent.end(body);
+      });
+      const answer = await readAnswer(response);
+      if (answer.status < 300 || allowed.includes(answer.status)) return answer;
+      throw errorOf(request, answer);
+    }, silenceMs);
+  }
+
+  /** Repeats what may be repeated, for a bounded time. */
+  async persist<T>(attempt: () => Promise<T>, silenceMs = this.limits.silenceMs): Promise<T> {
+    const end = Date.now() + Math.max(this.limits.totalMs, silenceMs);
+    for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (tries === TRIES || !isTransient(error) || Date.now() + pause > end) throw translate(error);
+      }
+      await sleep(pause * (0.5 + Math.random()));
+    }
+  }
+
+  /** Undefined when there is no such object. */
+  async read(key: string): Promise<Buffer | undefined> {
+    const { status, body } = await this.call({ method: 'GET', key }, { allowed: [404] });
+    return status === 404 ? undefined : body;
+  }
+
+  /** Size of the object; undefined when there is none. */
+  async size(key: string): Promise<number | undefined> {
+    const { status, headers } = await this.call({ method: 'HEAD', key }, { allowed: [404] });
+    return status === 404 ? undefined : Number(headers['content-length']);
+  }
+
+  /** False when the object exists and `onlyNew` is asked for. */
+  async write(key: string, body: Uint8Array, options: { onlyNew?: boolean } = {}): Promise<boolean> {
+    const headers: Record<string, string> = options.onlyNew ? { 'if-none-match': '*' } : {};
+    const { status } = await this.call(
+      { method: 'PUT', key, headers },
+      { body, allowed: options.onlyNew ? [412] : [] },
+    );
+    return status !== 412;
+  }
+
+  async copy(from: string, to: string, silenceMs?: number): Promise<void> {
+    const { bucket, prefix } = this.location;
+    const source = `/${bucket}/${(prefix + from).split('/').map(percent).join('/')}`;
+    const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
+    await this.persist(async () => {
+      const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
+      // A copy that fails late says so inside a 200.
+      if (answer.body.includes('<Error>')) throw errorOf(request, answer);
+    }, silenceMs);
+  }
+
+  async *list(
+    prefix: string,
+    options: { delimiter?: string; limit?: number; after?: string } = {},
+  ): AsyncGenerator<S3Object> {
+    const base = this.location.prefix;
+    const limit = options.limit ?? Number.POSITIVE_INFINITY;
+    let seen = 0;
+    for (let token: string | undefined = ''; token !== undefined && seen < limit; ) {
+      const query: Record<string, string> = { 'list-type': '2', prefix: base + prefix };
+      if (limit < 1000) query['max-keys'] = String(limit);
+      if (options.delimiter) query['delimiter'] = options.delimiter;
+      if (options.after) query['start-after'] = base + options.after;
+      if (token !== '') query['continuation-token'] = token;
+      const xml = (await this.call({ method: 'GET', query })).body.toString('utf8');
+      for (const entry of elements(xml, 'Contents')) {
+        seen++;
+        yield {
+          key: text(entry, 'Key')!.slice(base.length),
+          size: Number(text(entry, 'Size')),
+          changedAt: Date.parse(text(entry, 'LastModified') ?? ''),
+        };
+      }
+      for (const entry of elements(xml, 'CommonPrefixes')) {
+        seen++;
+        yield { key: text(entry, 'Prefix')!.slice(base.length), size: 0, changedAt: Number.NaN };
+      }
+      token = text(xml, 'IsTruncated') === 'true' ? text(xml, 'NextContinuationToken') : undefined;
+    }
+  }
+
+  /** Deletes in batches; what is not there is no error. */
+  async delete(keys: string[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += DELETES_AT_ONCE)
+      await this.#deleteBatch(keys.slice(from, from + DELETES_AT_ONCE));
+  }
+
+  async #deleteBatch(keys: string[]): Promise<void> {
+    const { prefix } = this.location;
+    const objects = keys.map((key) => `<Object><Key>${encodeXml(prefix + key)}</Key></Object>`).join('');
+    const body = Buffer.from(`<Delete><Quiet>true</Quiet>${objects}</Delete>`);
+    const request: S3Request = {
+      method: 'POST',
+      query: { delete: '' },
+      headers: { 'content-md5': createHash('md5').update(body).digest('base64') },
+    };
+    await this.persist(async () => {
+      const answer = await this.call(request, { body });
+      // Each key may fail by itself, inside a 200.
+      const [failed] = elements(answer.body.toString('utf8'), 'Error');
+      if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
+    });
+  }
+}
+
+/** What fails after the answer has begun is noticed by whoever reads it. */
+function watch(sent: ClientRequest, method: string, times: S3Times): void {
+  let answered = false;
+  let sentAt = performance.now();
+  sent.once('finish', () => {
+    sentAt = performance.now();
+  });
+  sent.once('response', ({ statusCode = 0 }) => {
+    answered = true;
+    times.answered(method, statusCode, performance.now() - sentAt);
+  });
+  sent.once('error', () => {
+    if (!answered && !givenUp.has(sent)) times.failed(method);
+  });
+}
+
+const givenUp = new WeakSet<ClientRequest>();
+
+/** Breaks a request off that the store is not to blame for. */
+export function giveUp(sent: ClientRequest): void {
+  givenUp.add(sent);
+  sent.destroy();
+}
+
+export async function readAnswer(response: IncomingMessage): Promise<S3Answer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > ANSWER_BYTES) throw new S3Error(502, 'AnswerTooLong', 'the store');
+    parts.push(part);
+  }
+  if (!response.complete) throw broken('the answer broke off');
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) };
+}
+
+export function errorOf({ method, key }: S3Request, { status, body }: S3Answer): S3Error {
+  const code = text(body.toString('utf8'), 'Code') ?? '';
+  return new S3Error(status < 300 ? 500 : status, code, `${method} ${key ?? 'bucket'}`);
+}

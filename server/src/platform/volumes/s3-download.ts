@@ -1,0 +1,108 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
+import { broken, type OpenBody, OtherAnswer, silent } from '../../fastlane/s3-connection.ts';
+import { errorOf, readAnswer, type S3Client, S3Error, type S3Request } from '../s3/client.ts';
+import { type Sink, StreamBody } from './body.ts';
+import type { SegmentPool } from './segments.ts';
+import { SocketSink } from './socket-sink.ts';
+
+/** Opens a range of an object, its bytes not yet read. */
+export async function openRange(
+  client: S3Client,
+  key: string,
+  start: number,
+  end?: number,
+): Promise<OpenBody> {
+  const whole = start === 0 && end === undefined;
+  const headers: Record<string, string> = whole
+    ? {}
+    : { range: `bytes=${start}-${end === undefined ? '' : end - 1}` };
+  const request: S3Request = { method: 'GET', key, headers };
+  const status = whole ? 200 : 206;
+  const body =
+    (await client.fetch(request, status).catch(unlessOther)) ?? (await openByHttp(client, request, status));
+  if (end === undefined || Number.isNaN(body.length) || body.length === end - start) return body;
+  body.close();
+  throw new S3Error(502, 'WrongLength', `GET ${key}`);
+}
+
+function unlessOther(error: unknown): undefined {
+  if (!(error instanceof OtherAnswer)) throw error;
+}
+
+/** The same through Node's own client, which knows TLS and every kind of answer. */
+async function openByHttp(client: S3Client, what: S3Request, status: number): Promise<OpenBody> {
+  const request = client.begin(what);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject);
+    request.setTimeout(client.limits.silenceMs, () => request.destroy(silent()));
+    request.end();
+  });
+  if (response.statusCode === status) return new HttpBody(request, response);
+  throw errorOf(what, await readAnswer(response));
+}
+
+class HttpBody implements OpenBody {
+  /** NaN where the store does not say. */
+  readonly length: number;
+  readonly #response: IncomingMessage;
+  #sinkIsFull = false;
+
+  constructor(request: ClientRequest, response: IncomingMessage) {
+    this.length = Number(response.headers['content-length']);
+    this.#response = response;
+    request.removeAllListeners('timeout');
+    // A connection that waits for the sink is not a silent one.
+    request.on('timeout', () => {
+      if (!this.#sinkIsFull) request.destroy(silent());
+    });
+    // Told to whoever reads.
+    response.on('error', () => undefined);
+  }
+
+  async pour(sink: Sink): Promise<void> {
+    const watched: Sink = {
+      target: () => sink.target(),
+      advance: (count) => {
+        const wait = sink.advance(count);
+        if (!wait) return undefined;
+        this.#sinkIsFull = true;
+        return wait.finally(() => {
+          this.#sinkIsFull = false;
+        });
+      },
+    };
+    await new StreamBody(this.#response).pour(watched);
+  }
+
+  close(): void {
+    this.#response.destroy();
+  }
+}
+
+/** Sends a range to the writable at its pace; goes on from where it was when the store breaks off. */
+export async function sendRange(
+  client: S3Client,
+  pool: SegmentPool,
+  key: string,
+  writable: Writable,
+  { start, end, opened }: { start: number; end: number; opened?: OpenBody | undefined },
+): Promise<void> {
+  const socketSink = new SocketSink(writable, end - start, pool);
+  let body = opened;
+  try {
+    await client.persist(async () => {
+      body ??= await openRange(client, key, start + socketSink.received, end);
+      try {
+        await body.pour(socketSink);
+      } finally {
+        body.close();
+        body = undefined;
+      }
+      if (socketSink.received < end - start) throw broken('the store sent too little');
+    });
+    await socketSink.finish();
+  } finally {
+    await socketSink.close();
+  }
+}

@@ -1,0 +1,67 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { RuleError } from '@szafa/protocol';
+import { percent } from '../../platform/percent.ts';
+
+const MAX_BYTES = 2048;
+/** For a program in C a line ends at these. */
+const LINE_END = /[\r\n\0]/;
+
+/** Where a client serves the volumes of one transfer: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
+export class VolumeAddresses {
+  readonly #before: string;
+  readonly #after: string;
+
+  constructor(before: string, after: string) {
+    this.#before = before;
+    this.#after = after;
+  }
+
+  real(idx: number): URL {
+    return new URL(`${this.#before}${idx}${this.#after}`);
+  }
+
+  /**
+   * What the tool is told. The scheme is always http, because the tool speaks to our proxy and the proxy speaks
+   * TLS: an opaque tunnel would hide redirects and sizes from it.
+   */
+  listed(idx: number): string {
+    return `${this.#before.replace(/^https:/, 'http:')}${idx}${this.#after}`;
+  }
+
+  /** The number of the volume that the tool asked the proxy for, if it is one of this list. */
+  volumeOf(listed: string): number | undefined {
+    const digits = /\/([1-9]\d{0,8})\?token=[^/?]*$/.exec(listed)?.[1];
+    if (digits === undefined) return undefined;
+    const idx = Number(digits);
+    return timingSafeEqual(digest(listed), digest(this.listed(idx))) ? idx : undefined;
+  }
+}
+
+/** Checks what a client sent; a RuleError says what is wrong with it. */
+export function checkPullAddress(baseUrl: string, token: string) {
+  for (const [name, text] of Object.entries({ base_url: baseUrl, token })) {
+    if (text === '') throw new RuleError(`${name} is empty`);
+    if (Buffer.byteLength(text) > MAX_BYTES) throw new RuleError(`${name} is longer than ${MAX_BYTES} bytes`);
+    // It travels percent-encoded in UTF-8, where a half of a character has no place.
+    if (!text.isWellFormed()) throw new RuleError(`${name} is not well-formed text`);
+  }
+  // Encoded, nothing of a token can end a line of the tool's list; what would if it were not is refused all the same.
+  if (LINE_END.test(token)) throw new RuleError('token must not contain line ends or NUL');
+  if (/[\s\p{Cc}]/u.test(baseUrl))
+    throw new RuleError('base_url must not contain whitespace or control characters');
+  if (!/^https?:\/\//i.test(baseUrl)) throw new RuleError('base_url must begin with http:// or https://');
+  if (/[?#\\]/.test(baseUrl))
+    throw new RuleError('base_url must not contain a query, a fragment or a backslash');
+  if (/^[^/]*\/\/[^/]*@/.test(baseUrl)) throw new RuleError('base_url must not contain user information');
+  const url = URL.parse(baseUrl);
+  if (url === null) throw new RuleError('base_url is not an address');
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return {
+    of: (transferId: string) =>
+      new VolumeAddresses(`${base}/pull/${percent(transferId)}/`, `?token=${percent(token)}`),
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

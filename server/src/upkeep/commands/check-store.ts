@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Config } from '../../config.ts';
+import type { Report } from '../../operator/commands/report.ts';
+import { VolumeRejected } from '../../platform/errors.ts';
+import { readAnswer, S3Client } from '../../platform/s3/client.ts';
+import { sha256Hex } from '../../platform/s3/signer.ts';
+import { StreamBody } from '../../platform/volumes/body.ts';
+import { FolderStore } from '../../platform/volumes/folder.ts';
+import type { VolumeStore } from '../../platform/volumes/store.ts';
+import { newProcessName, openVolumes, requireVolumes } from '../../services.ts';
+import { digestOf } from '../volume-check.ts';
+
+type Check = [promise: string, run: () => Promise<void>];
+
+const newId = () => randomBytes(16).toString('hex');
+const BYTES = 3 * 1024 * 1024;
+
+/** Checks that a volume store does what the service relies on, with objects of its own that it deletes again. */
+export async function checkStore(config: Config, report: Report): Promise<void> {
+  if (!config.s3) await FolderStore.prepare(config.dataFolder, { groupReads: config.accel });
+  const store = openVolumes(config, newProcessName());
+  // One that cannot be reached has broken no promise.
+  await requireVolumes(store);
+  const checks = storeChecks(store);
+  const client = config.s3 && new S3Client(config.s3.location, config.s3.credentials);
+  if (client) checks.push(...s3Checks(client));
+  for (const [promise, run] of checks) {
+    try {
+      await run();
+      report.line({ kept: promise });
+      report.count('checks passed');
+    } catch (error) {
+      report.problem('checks failed', {
+        promise,
+        why: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+  client?.close();
+}
+
+/** What any volume store must do, through the interface that the service uses. */
+function storeChecks(store: VolumeStore): Check[] {
+  const bytes = randomBytes(BYTES);
+  const volume = { idx: 1, size: BYTES, sha256: createHash('sha256').update(bytes).digest('hex') };
+  const [id, copy] = [newId(), newId()];
+  const body = (content: Buffer) => new StreamBody(Readable.from([content], { objectMode: false }));
+  const assertStored = async (group: string) => {
+    const open = await store.open(group, volume);
+    assert.ok(open, 'an acknowledged volume is missing');
+    assert.equal(await digestOf(open), volume.sha256, 'different bytes came back');
+    await open.close();
+  };
+  return [
+    [
+      'a volume can be read as soon as it is acknowledged',
+      async () => {
+        await store.create(id);
+        await store.put(id, volume, body(bytes));
+        await assertStored(id);
+        assert.deepEqual(await store.received(id), [1], 'it is not listed');
+      },
+    ],
+    [
+      'a wrong body is refused and damages nothing',
+      async () => {
+        await assert.rejects(store.put(id, volume, body(randomBytes(BYTES))), VolumeRejected);
+        await assertStored(id);
+      },
+    ],
+    [
+      'a copy is made by the store itself',
+      async () => {
+        await store.copy(id, copy, [volume]);
+        await assertStored(copy);
+      },
+    ],
+    [
+      'what is deleted is gone',
+      async () => {
+        for (const group of [id, copy]) {
+          await store.remove(group);
+          assert.equal(await store.open(group, volume), undefined, 'it can still be read');
+          assert.deepEqual(await store.received(group), [], 'it is still listed');
+        }
+        // Those of others are left to the service.
+        await store.reclaim(async (ids) => new Set(ids.filter((one) => one !== id && one !== copy)));
+      },
+    ],
+  ];
+}
+
+/** What is asked of an S3 store beyond that. */
+function s3Checks(client: S3Client): Check[] {
+  const [key, broken] = [`check/${newId()}`, `check/${newId()}`];
+  const content = Buffer.from('szafa check-store');
+  return [
+    [
+      'conditional put: an object is not created twice (If-None-Match)',
+      async () => {
+        assert.equal(await client.write(key, content, { onlyNew: true }), true);
+        assert.equal(
+          await client.write(key, content, { onlyNew: true }),
+          false,
+          'it was created a second time',
+        );
+      },
+    ],
+    [
+      'the signed payload hash is verified by the store',
+      async () => {
+        const request = client.begin({ method: 'PUT', key }, sha256Hex('something else'), content.length);
+        const status = await new Promise<number>((resolve, reject) => {
+          request.on('error', reject).on('response', (response) => {
+            readAnswer(response).then((answer) => resolve(answer.status), reject);
+          });
+          request.end(content);
+        });
+        assert.ok(status >= 400 && status < 500, `a body with a wrong digest was answered with ${status}`);
+        assert.ok((await client.read(key))?.equals(content), 'the existing object was damaged');
+      },
+    ],
+    [
+      'an incomplete body leaves nothing',
+      async () => {
+        const request = client.begin({ method: 'PUT', key: broken }, sha256Hex(content), 1_000_000);
+        await new Promise<void>((resolve) => {
+          request.on('error', () => resolve()).on('close', () => resolve());
+          request.write(content, () => request.destroy());
+        });
+        assert.equal(await client.size(broken), undefined, 'part of it is there');
+      },
+    ],
+    [
+      'objects are deleted in batches',
+      async () => {
+        await client.delete([key, broken]);
+        assert.equal(await client.size(key), undefined, 'it is still there');
+      },
+    ],
+  ];
+}

@@ -1,0 +1,92 @@
+import { CONTESTED, type Report, reportBroken, UsageError } from '../../operator/commands/report.ts';
+import { BrokenDocument } from '../../platform/volumes/documents.ts';
+import type { Manifest, VolumeStore } from '../../platform/volumes/store.ts';
+import { noted } from '../orphans.ts';
+import type { Pair } from './pair.ts';
+import { AccountRescue } from './rescue-accounts.ts';
+import { FileRescue } from './rescue-files.ts';
+
+export const ORPHANS_USAGE = `usage: szafa-server orphans list
+       szafa-server orphans take ID… | --all
+       szafa-server orphans remove ID… | --all
+
+Orphans are volume groups that no record names. The server looks for them once a day, and so does fsck. An orphan with a
+manifest was a file, and stays until you decide about it. One without was left by a crash; the server deletes it a
+day after it was first seen, unless there are so many of them that something else must be wrong.
+
+  list     shows each orphan, when it was first seen, and what its manifest says
+  take     makes those with a manifest files again, of the accounts they belonged to
+  remove   has the server delete them, those with a manifest too
+
+Can run while the server does.`;
+
+/** `list`, `take` or `remove`, and which. */
+export async function decideOrphans(
+  pair: Pair,
+  [what, ...ids]: string[],
+  all: boolean,
+  report: Report,
+): Promise<void> {
+  if (what === 'list' && ids.length === 0 && !all) await listOrphans(pair, report);
+  else if (what === 'take') await takeOrphans(pair, chosen(pair, ids, all), report);
+  else if (what === 'remove') await removeOrphans(pair, chosen(pair, ids, all), report);
+  else throw new UsageError('see szafa-server orphans --help');
+}
+
+/** What there is of each group that no record names. */
+async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise<void> {
+  for await (const { file_id: id, first_seen } of noted(metadata)) {
+    const isFile = await volumes.hasManifest(id);
+    const manifest = isFile ? await readable(volumes, id) : undefined;
+    report.line({
+      orphan: id,
+      first_seen: new Date(first_seen).toISOString(),
+      volumes: (await volumes.received(id)).length,
+      ...(manifest && { owner: manifest.owner, size: manifest.size, created_at: manifest.created_at }),
+    });
+    report.count(isFile ? 'orphans with a manifest' : 'orphans without a manifest');
+  }
+}
+
+/** A manifest that broke is one all the same. */
+async function readable(volumes: VolumeStore, id: string): Promise<Manifest | undefined> {
+  try {
+    return await volumes.manifest(id);
+  } catch (error) {
+    if (!(error instanceof BrokenDocument)) throw error;
+    return undefined;
+  }
+}
+
+async function removeOrphans({ metadata }: Pair, ids: AsyncIterable<string>, report: Report): Promise<void> {
+  if ((await metadata.store.get()).contestedAt !== null) throw new UsageError(CONTESTED);
+  for await (const id of ids) {
+    if (await metadata.orphans.doom(id, Date.now())) report.count('orphans removed');
+    else report.problem('groups that are not orphans', { group: id });
+  }
+}
+
+/** By the same way as a rescue. */
+async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Report): Promise<void> {
+  const files = new FileRescue(
+    pair,
+    'missing',
+    new AccountRescue(pair, 'missing', report, undefined),
+    report,
+  );
+  for await (const id of ids) {
+    await files.take(id).catch(reportBroken(report));
+  }
+}
+
+/** Those that were named, of which each must be noted; or all. */
+async function* chosen({ metadata }: Pair, ids: string[], all: boolean): AsyncGenerator<string> {
+  if (all === ids.length > 0) throw new UsageError('name the orphans, or use --all');
+  const wanted = new Set(ids);
+  for await (const { file_id: id } of noted(metadata)) {
+    if (all || wanted.delete(id)) yield id;
+  }
+  const [unknown] = wanted;
+  if (unknown !== undefined)
+    throw new UsageError(`${unknown} is not an orphan; see "szafa-server orphans list"`);
+}

@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { Metadata } from '../../metadata.ts';
+import { UsageError } from '../../operator/commands/report.ts';
+import type { SqlStore } from '../../platform/sql/sql.ts';
+import type { VolumeStore } from '../../platform/volumes/store.ts';
+import { requireVersion } from '../../schema.ts';
+import {
+  isShared,
+  lockDataFolder,
+  newProcessName,
+  openDatabase,
+  openVolumes,
+  places,
+  prepareStores,
+  requireVolumes,
+  SweepRight,
+} from '../../services.ts';
+import { isForeign, settleStore } from '../store-identity.ts';
+
+/** A pair of stores, open for a command. */
+export interface Pair {
+  config: Config;
+  sql: SqlStore;
+  metadata: Metadata;
+  volumes: VolumeStore;
+  close(): Promise<void>;
+}
+
+/**
+ * The configuration with other stores: `folder`, `postgres://…,s3://…`, or one of the two with a folder, where the
+ * folder holds the other half.
+ */
+export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
+  const { SZ_DATABASE: _, SZ_VOLUMES: __, SZ_DATABASE_FILE: ___, ...rest } = env;
+  const chosen: Record<string, string | undefined> = { ...rest };
+  for (const part of text.split(/,(?=postgres(?:ql)?:\/\/|s3:\/\/|[./~])/)) {
+    if (/^postgres(ql)?:\/\//.test(part)) chosen['SZ_DATABASE'] = part;
+    else if (part.startsWith('s3://')) chosen['SZ_VOLUMES'] = part;
+    else if (part !== '') chosen['SZ_DATA'] = resolve(part);
+    else
+      throw new UsageError(
+        'STORES must be a folder, postgres://…, s3://…, or two of them separated by a comma',
+      );
+  }
+  return readConfig(chosen);
+}
+
+/** Stores as they are, beside a service that may run: nothing is made or upgraded, and they belong together. */
+export async function openPair(config: Config): Promise<Pair> {
+  const pair = await openStores(config);
+  try {
+    if (config.s3) await requireVolumes(pair.volumes);
+    const { facts, mark } = await settleStore(pair.metadata.store, pair.volumes);
+    // No service has seen it yet, as after a restore: what the command does is under the same rule.
+    if (isForeign(facts, mark)) await pair.metadata.store.contest(Date.now());
+    return pair;
+  } catch (error) {
+    await pair.close();
+    throw error;
+  }
+}
+
+/** Stores of which it is not known whether they belong together: whoever opens them sees to that. */
+export async function openStores(config: Config): Promise<Pair> {
+  requireDatabase(config);
+  const sql = await openDatabase(config, { unlimited: true });
+  try {
+    await requireVersion(sql);
+  } catch (error) {
+    await sql.close();
+    throw error;
+  }
+  const volumes = openVolumes(config, newProcessName());
+  return { config, sql, metadata: new Metadata(sql), volumes, close: () => sql.close() };
+}
+
+/** SQLite would create a missing database, and nobody wants an empty one here. */
+export function requireDatabase(config: Config): void {
+  if (config.database === undefined && !existsSync(places.database(config))) {
+    throw new ConfigError(`there is no database at ${places.database(config)}; is this the right folder?`);
+  }
+}
+
+/**
+ * Stores that no service uses meanwhile, made where they are missing. A folder may be part of both pairs. `anyStore`: the
+ * caller sees to it that they belong together.
+ */
+export async function openAlone(
+  config: Config,
+  { other, anyStore = false }: { other?: Pair; anyStore?: boolean } = {},
+): Promise<Pair> {
+  const usesFolder = !isShared(config) && config.dataFolder !== other?.config.dataFolder;
+  if (usesFolder) await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
+  const unlock = usesFolder ? lockDataFolder(config) : () => undefined;
+  await prepareStores(config, { anyStore });
+  const right = new SweepRight(config);
+  if (!(await right.held()))
+    throw new UsageError('a server is running on that database; stop every node first');
+  const pair = anyStore ? await openStores(config) : await openPair(config);
+  return {
+    ...pair,
+    close: async () => {
+      await pair.close();
+      await right.release();
+      unlock();
+    },
+  };
+}

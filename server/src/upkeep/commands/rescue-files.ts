@@ -1,0 +1,226 @@
+import { ADMIN, limits } from '@szafa/protocol';
+import { insertFile } from '../../files/files-table.ts';
+import { unclaim } from '../../files/garbage-table.ts';
+import { THUMBNAIL } from '../../files/thumbnails-table.ts';
+import type { Report } from '../../operator/commands/report.ts';
+import type { Sql } from '../../platform/sql/sql.ts';
+import { BrokenDocument, isAccountId } from '../../platform/volumes/documents.ts';
+import { newName } from '../../platform/volumes/names.ts';
+import type { Manifest } from '../../platform/volumes/store.ts';
+import { saidOf } from '../../transfers/streamed-table.ts';
+import { entryOf, forgetVolumes, insertVolumes } from '../../transfers/volumes-table.ts';
+import { ADMIN_ACCOUNT, outdate, outdateAccount } from '../documents-table.ts';
+import { claimOrphan } from '../orphans-table.ts';
+import type { Pair } from './pair.ts';
+import { type AccountRescue, isTime, type Taking } from './rescue-accounts.ts';
+
+/** Files made in one millisecond that are told apart by their numbers. */
+const IN_A_MILLISECOND = 1000;
+
+/** Files from the manifests beside their volumes. */
+export class FileRescue {
+  readonly #pair: Pair;
+  readonly #taking: Taking;
+  readonly #accounts: AccountRescue;
+  readonly #report: Report;
+  /** Numbers that are about to be used. */
+  readonly #numbers = new Set<number>();
+
+  constructor(pair: Pair, taking: Taking, accounts: AccountRescue, report: Report) {
+    this.#pair = pair;
+    this.#taking = taking;
+    this.#accounts = accounts;
+    this.#report = report;
+  }
+
+  /** The file of a group that the database does not know as one. */
+  async take(id: string): Promise<void> {
+    const { volumes } = this.#pair;
+    const manifest = await volumes.manifest(id);
+    if (!manifest) {
+      this.#report.count('groups that are not files');
+      return;
+    }
+    check(manifest, id);
+    const here = new Set((await volumes.list(id)).map(newName));
+    const missing = manifest.volumes.find((volume) => !here.has(newName(volume)));
+    if (missing) {
+      const volume = missing.idx;
+      this.#report.problem('files that lack volumes', { file: id, owner: manifest.owner, volume });
+      return;
+    }
+    const owner = await this.#accounts.ownerOf(manifest);
+    if (owner === undefined) {
+      const { account_id: account, owner: name } = manifest;
+      this.#report.problem('files of an unknown account', { file: id, account, owner: name });
+      return;
+    }
+    const { thumbnail } = manifest;
+    const isLost = thumbnail !== undefined && !here.has(newName({ idx: THUMBNAIL, ...thumbnail }));
+    if (isLost) this.#report.count('thumbnails that are lost');
+    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner, isLost))) {
+      this.#report.problem('groups that are not orphans', { group: id });
+      return;
+    }
+    this.#report.count('files');
+    if (this.#taking !== 'all') this.#report.line({ file: id, owner });
+  }
+
+  /** False when somebody else has made the group theirs meanwhile. */
+  async #insert(
+    { volumes, thumbnail, ...manifest }: Manifest,
+    owner: string,
+    lacksThumbnail: boolean,
+  ): Promise<boolean> {
+    const created_at = Date.parse(manifest.created_at);
+    const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
+    const { file_id, chunk_count } = manifest;
+    const stored_size = volumes.reduce((sum, { size }) => sum + size, 0);
+    // A database that is in use may have given the number of the directory to another one.
+    const byName = this.#taking !== 'all' && manifest.dir_id !== 0;
+    const dir = byName ? await this.#accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
+    const inserted = await this.#pair.sql.transaction(async (tx) => {
+      // One that was under way when an older database was saved, and is complete by what the store has.
+      const [upload] = await tx.execute(
+        `UPDATE transfers SET status = 'done', enc_params = '', owner = ?, file_name = ?, file_size = ?,
+           stored_size = ?, total_sha256 = ?, chunk_count = ?, said = ?
+         WHERE file_id = ? AND status <> 'done' RETURNING transfer_id`,
+        owner,
+        manifest.file_name,
+        manifest.size,
+        stored_size,
+        manifest.sha256,
+        chunk_count,
+        saidOf({
+          fileName: manifest.file_name,
+          fileSize: manifest.size,
+          totalSha256: manifest.sha256,
+          chunkCount: chunk_count,
+          encParams: manifest.enc_params,
+        }),
+        file_id,
+      );
+      if (!upload && this.#taking === 'missing') {
+        await unclaim(tx, file_id);
+        if (!(await claimOrphan(tx, file_id))) return false;
+      }
+      // Of a streamed upload not all may have been known then.
+      if (upload) await forgetVolumes(tx, file_id);
+      await insertVolumes(tx, file_id, volumes);
+      const dir_id = await this.#dirOf(tx, manifest, owner, dir);
+      const differs = dir_id !== manifest.dir_id || lacksThumbnail;
+      const rev = manifest.rev + (differs ? 1 : 0);
+      await insertFile(tx, {
+        ...manifest,
+        seq,
+        owner,
+        dir_id,
+        stored_size,
+        created_at,
+        cloned_from: null,
+        rev,
+        thumbnail: thumbnail && !lacksThumbnail ? entryOf(thumbnail) : null,
+        trashed_at: manifest.trashed_at === undefined ? 0 : Date.parse(manifest.trashed_at),
+      });
+      if (differs) await outdate(tx, file_id, rev);
+      return true;
+    });
+    if (seq !== undefined) this.#numbers.delete(seq);
+    return inserted;
+  }
+
+  /**
+   * A number by the time of making: groups come in no order, and lists must show them as before. New files get higher
+   * ones. Holds it until the file is there.
+   */
+  async #numberFor(createdAt: number): Promise<number> {
+    for (let seq = createdAt * IN_A_MILLISECOND; ; seq++) {
+      if (this.#numbers.has(seq)) continue;
+      this.#numbers.add(seq);
+      const taken = await this.#pair.sql.query('SELECT 1 FROM files WHERE seq = ?', seq);
+      if (taken.length === 0) return seq;
+      this.#numbers.delete(seq);
+    }
+  }
+
+  /** Where the file goes: one that is not there, or is somebody else's, means the root. */
+  async #dirOf(
+    tx: Sql,
+    manifest: Pick<Manifest, 'dir_id' | 'account_id'>,
+    owner: string,
+    name: string | undefined,
+  ): Promise<number> {
+    const { dir_id: dirId, account_id } = manifest;
+    if (dirId === 0) return 0;
+    // Files without an owner are the administrator's.
+    const keeper = owner === '' ? ADMIN : owner;
+    if (this.#taking === 'all')
+      await this.#nameByNumber(tx, keeper === ADMIN ? ADMIN_ACCOUNT : account_id, keeper, dirId);
+    const [dir] =
+      name === undefined
+        ? await tx.query<{ dir_id: number }>(
+            'SELECT dir_id FROM dirs WHERE dir_id = ? AND owner = ?',
+            dirId,
+            keeper,
+          )
+        : await tx.query<{ dir_id: number }>(
+            'SELECT dir_id FROM dirs WHERE owner = ? AND name = ?',
+            keeper,
+            name,
+          );
+    return dir?.dir_id ?? 0;
+  }
+
+  /** The directory of an account that has no document is known by its number alone. */
+  async #nameByNumber(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
+    const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written > 0';
+    if ((await tx.query(documented, accountId)).length > 0) return;
+    const made = await tx.execute(
+      `INSERT INTO dirs (dir_id, owner, name, created_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO NOTHING RETURNING dir_id`,
+      dirId,
+      owner,
+      `rescued ${dirId}`,
+      Date.now(),
+    );
+    if (made.length > 0) await outdateAccount(tx, owner);
+  }
+}
+
+/** Groups that are no file in the database, and were none that is deleted or about to be. */
+export async function unknownOf(sql: Sql, groups: { id: string }[]): Promise<string[]> {
+  const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.listed})`;
+  // A clone that was under way when the database was saved may be a file by now. The manifest of what is deleted goes soon.
+  const text = `${among('files')} UNION ${among('garbage')} AND claim IS NULL UNION ${among('stale_manifests')}`;
+  const unknown = new Set(groups.map(({ id }) => id));
+  const list = JSON.stringify([...unknown]);
+  const known = await sql.query<{ file_id: string }>(text, list, list, list);
+  for (const { file_id } of known) unknown.delete(file_id);
+  return [...unknown];
+}
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isDigest = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+const isThumbnail = ({ size, sha256 }: NonNullable<Manifest['thumbnail']>) =>
+  isCount(size) && size <= limits.thumbnailBytes && isDigest(sha256);
+
+/** Text that was written by somebody else, or broke on the way, makes no file. */
+function check(manifest: Manifest, id: string): void {
+  const { size, dir_id, rev, chunk_count } = manifest;
+  const texts = [manifest.file_name, manifest.owner, manifest.enc_params];
+  const right =
+    manifest.file_id === id &&
+    texts.every((text) => typeof text === 'string') &&
+    isAccountId(manifest.account_id) &&
+    isDigest(manifest.sha256) &&
+    [size, dir_id, rev, chunk_count].every(isCount) &&
+    chunk_count <= limits.volumesPerFile &&
+    chunk_count === manifest.volumes.length &&
+    manifest.volumes.every((volume) => isCount(volume.size)) &&
+    (manifest.thumbnail === undefined || isThumbnail(manifest.thumbnail)) &&
+    isTime(manifest.created_at) &&
+    (manifest.trashed_at === undefined ||
+      (isTime(manifest.trashed_at) && Date.parse(manifest.trashed_at) > 0));
+  if (!right) throw new BrokenDocument(`the manifest of file ${id} is malformed`);
+}

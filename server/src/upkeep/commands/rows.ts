@@ -1,0 +1,78 @@
+import { limitNames } from '@szafa/protocol';
+import { PASSKEY_COLUMNS } from '../../accounts/passkeys-table.ts';
+import { SESSION_COLUMNS } from '../../accounts/sessions-table.ts';
+import { FILE_COLUMNS, type FileRow } from '../../files/files-table.ts';
+import { insertInto, type Sql, type Value } from '../../platform/sql/sql.ts';
+import { REQUEST_COLUMNS, UPLOAD_COLUMNS } from '../../sharing/requests-table.ts';
+import { SHARE_COLUMNS } from '../../sharing/shares-table.ts';
+import { TRANSFER_COLUMNS, type TransferRow } from '../../transfers/transfer-rows.ts';
+
+const PAGE = 500;
+
+/** The tables as they are copied: their columns, and the one by which they are read page by page, with fewer rows where each may be long. */
+export const tables = {
+  users: {
+    key: 'username',
+    columns: [
+      ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'identity', 'recovery_hash'],
+      ...['totp_secret', 'totp_step', 'leaving_since', 'disabled_at', ...limitNames],
+    ] as const,
+  },
+  account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
+  sessions: { key: 'token_hash', columns: SESSION_COLUMNS },
+  passkeys: { key: 'credential_id', columns: PASSKEY_COLUMNS },
+  invitations: {
+    key: 'id',
+    columns: ['id', 'token_hash', 'note', 'quota_bytes', 'created_at', 'expires_at'],
+  },
+  audit: { key: 'seq', columns: ['seq', 'at', 'actor', 'account', 'action', 'detail'] },
+  dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
+  files: { key: 'seq', columns: FILE_COLUMNS },
+  transfers: { key: 'transfer_id', columns: TRANSFER_COLUMNS },
+  shares: { key: 'id', columns: SHARE_COLUMNS, page: 8 },
+  requests: { key: 'id', columns: REQUEST_COLUMNS },
+  request_uploads: { key: 'token_hash', columns: UPLOAD_COLUMNS },
+} as const;
+
+export type TableName = keyof typeof tables;
+type Row = Record<string, Value>;
+
+interface Table {
+  key: string;
+  columns: readonly string[];
+  page?: number;
+}
+
+/** Every row, page by page, so that a table of any size fits. */
+export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncGenerator<Row> {
+  const { key, columns, page = PAGE }: Table = tables[table];
+  const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${page}`;
+  const next = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${page}`;
+  const begin = after === undefined ? sql.query<Row>(first) : sql.query<Row>(next, after);
+  for (let rows = await begin; rows.length > 0; ) {
+    yield* rows;
+    rows = rows.length < page ? [] : await sql.query<Row>(next, rows.at(-1)![key]!);
+  }
+}
+
+/** `after`: only those with a higher number. */
+export const filesOf = (sql: Sql, after = 0) =>
+  rowsOf(sql, 'files', after) as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
+
+/** Those whose volumes are no file yet. */
+export async function* uploadsOf(sql: Sql): AsyncGenerator<TransferRow> {
+  const transfers = rowsOf(sql, 'transfers') as AsyncGenerator<unknown> as AsyncGenerator<TransferRow>;
+  for await (const transfer of transfers) if (transfer.status !== 'done') yield transfer;
+}
+
+export async function insertRow(tx: Sql, table: TableName, row: Row): Promise<void> {
+  const { columns } = tables[table];
+  await tx.execute(insertInto(table, columns), ...columns.map((column) => row[column]!));
+}
+
+export async function isEmpty(sql: Sql): Promise<boolean> {
+  for (const table of Object.keys(tables)) {
+    if ((await sql.query(`SELECT 1 FROM ${table} LIMIT 1`)).length > 0) return false;
+  }
+  return true;
+}

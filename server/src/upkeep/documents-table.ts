@@ -1,0 +1,206 @@
+import { type AccountLimits, ADMIN, limitNames, noLimits } from '@szafa/protocol';
+import { readPages } from '../platform/sql/pages.ts';
+import { Queries, type Sql } from '../platform/sql/sql.ts';
+
+/** Who is no registered user has a fixed id: the administrator, and nobody. */
+export const ADMIN_ACCOUNT = 'admin';
+export const NO_ACCOUNT = 'none';
+
+export interface AccountState extends AccountLimits {
+  username: string;
+  /** The administrator has none. */
+  password_hash: string | null;
+  created_at: number;
+  keys: string | null;
+  identity: string | null;
+  recovery_hash: string | null;
+  disabled_at: number | null;
+  dirs: { dir_id: number; name: string; created_at: number }[];
+  rev: number;
+}
+
+const ADMINISTRATOR = {
+  ...{
+    username: ADMIN,
+    password_hash: null,
+    created_at: 0,
+    keys: null,
+    identity: null,
+    recovery_hash: null,
+    disabled_at: null,
+  },
+  ...noLimits,
+};
+
+/**
+ * What the volume store holds beside the volumes so that this database can be rebuilt: a manifest for each file, a
+ * document for each account. Whoever changes what one of them says raises its `rev` and names it here in the same
+ * transaction; the sweeper writes it later. So nothing waits for the store, and no change is forgotten.
+ */
+export class DocumentsTable extends Queries {
+  /** Files whose manifests may be out of date, in the order of their ids. */
+  async staleManifests(after: string, limit: number): Promise<string[]> {
+    const rows = await this.sql.query<{ file_id: string }>(
+      'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?',
+      after,
+      limit,
+    );
+    return rows.map((row) => row.file_id);
+  }
+
+  /** The manifest of this file may say anything, or be there without it. */
+  outdate(fileId: string): Promise<void> {
+    return this.sql.transaction((tx) => outdateFile(tx, fileId));
+  }
+
+  /**
+   * A manifest that says `rev` is in the store. It stays named here if the file has changed meanwhile or is no more: its
+   * manifest is then one too many. Where it is not named any more, another one wrote a manifest at the same time, and
+   * nobody knows whose came last.
+   */
+  manifestWritten(fileId: string, rev: number): Promise<void> {
+    return this.sql.transaction(async (tx) => {
+      const settled = await tx.execute(
+        `DELETE FROM stale_manifests WHERE file_id = ? AND rev <= ?
+         AND EXISTS (SELECT 1 FROM files WHERE file_id = ?) RETURNING file_id`,
+        fileId,
+        rev,
+        fileId,
+      );
+      if (settled.length > 0) return;
+      await tx.execute(
+        'INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?) ON CONFLICT (file_id) DO NOTHING',
+        fileId,
+        rev,
+      );
+    });
+  }
+
+  /** There is no such file, and no manifest of it either. */
+  async manifestRemoved(fileId: string): Promise<void> {
+    await this.sql.execute('DELETE FROM stale_manifests WHERE file_id = ?', fileId);
+  }
+
+  /** Accounts whose documents are out of date, in the order of their ids. */
+  async staleAccounts(after: string, limit: number): Promise<string[]> {
+    const rows = await this.sql.query<{ account_id: string }>(
+      `SELECT account_id FROM account_documents WHERE rev > written AND account_id > ?
+       ORDER BY account_id LIMIT ?`,
+      after,
+      limit,
+    );
+    return rows.map((row) => row.account_id);
+  }
+
+  /** Whether its document is out of date. */
+  async isStaleAccount(accountId: string): Promise<boolean> {
+    const text = 'SELECT 1 FROM account_documents WHERE account_id = ? AND rev > written';
+    return (await this.sql.query(text, accountId)).length > 0;
+  }
+
+  /**
+   * All that the document of an account says; undefined for one that is deleted, or about to be. What changes while it is
+   * read raises the `rev` once more.
+   */
+  async account(accountId: string): Promise<AccountState | undefined> {
+    const [state] = await this.sql.query<{ rev: number }>(
+      'SELECT rev FROM account_documents WHERE account_id = ?',
+      accountId,
+    );
+    const [user] =
+      accountId === ADMIN_ACCOUNT
+        ? [ADMINISTRATOR]
+        : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
+            `SELECT username, password_hash, created_at, keys, identity, recovery_hash, disabled_at,
+               ${limitNames.join(', ')} FROM users
+             WHERE account_id = ? AND leaving_since IS NULL`,
+            accountId,
+          );
+    if (!state || !user) return undefined;
+    const page = (after: number, limit: number) =>
+      this.sql.query<AccountState['dirs'][number]>(
+        'SELECT dir_id, name, created_at FROM dirs WHERE owner = ? AND dir_id > ? ORDER BY dir_id LIMIT ?',
+        ...[user.username, after, limit],
+      );
+    const dirs = await readPages(page, 0, ({ dir_id }) => dir_id);
+    return { ...user, dirs, rev: state.rev };
+  }
+
+  /** False where the account is gone, and its document was removed by another one. */
+  async accountWritten(accountId: string, rev: number): Promise<boolean> {
+    const rows = await this.sql.execute(
+      `UPDATE account_documents SET written = CASE WHEN written < ? THEN ? ELSE written END
+       WHERE account_id = ? RETURNING account_id`,
+      rev,
+      rev,
+      accountId,
+    );
+    return rows.length === 1;
+  }
+
+  /** There is no such account, and no document of it either. */
+  async accountRemoved(accountId: string): Promise<void> {
+    await this.sql.execute('DELETE FROM account_documents WHERE account_id = ?', accountId);
+  }
+}
+
+/** The file has this `rev` now; part of the transaction that raised it. */
+export async function outdate(tx: Sql, fileId: string, rev: number): Promise<void> {
+  await tx.execute(
+    `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
+     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
+    fileId,
+    rev,
+  );
+}
+
+/** The same for those in a list, as JSON. */
+export async function outdateFiles(tx: Sql, list: string): Promise<void> {
+  await tx.execute(
+    `INSERT INTO stale_manifests (file_id, rev)
+     SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.amongListed}
+     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
+    list,
+  );
+}
+
+/** The same for a file that nothing else was changed of, or that is no more. */
+export async function outdateFile(tx: Sql, fileId: string): Promise<void> {
+  const [row] = await tx.execute<{ rev: number }>(
+    'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev',
+    fileId,
+  );
+  await outdate(tx, fileId, row?.rev ?? 0);
+}
+
+/**
+ * All files of a directory, before their `rev` is raised. They are locked first: whoever changes one of them locks it,
+ * too, before its manifest is named, so that two of them wait for each other in one direction only.
+ */
+export async function outdateDir(tx: Sql, dirId: number): Promise<void> {
+  await tx.query(
+    `SELECT COUNT(*) AS held FROM (SELECT file_id FROM files WHERE dir_id = ? ${tx.dialect.forUpdate}) AS inside`,
+    dirId,
+  );
+  await tx.execute(
+    `INSERT INTO stale_manifests (file_id, rev) SELECT file_id, rev + 1 FROM files WHERE dir_id = ?
+     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
+    dirId,
+  );
+}
+
+/** What the document of this user says has changed; part of the transaction that changed it. */
+export async function outdateAccount(tx: Sql, username: string): Promise<void> {
+  const raise = 'ON CONFLICT (account_id) DO UPDATE SET rev = account_documents.rev + 1';
+  if (username === ADMIN) {
+    await tx.execute(
+      `INSERT INTO account_documents (account_id, rev, written) VALUES ('${ADMIN_ACCOUNT}', 1, 0) ${raise}`,
+    );
+  } else {
+    await tx.execute(
+      `INSERT INTO account_documents (account_id, rev, written)
+       SELECT account_id, 1, 0 FROM users WHERE username = ? ${raise}`,
+      username,
+    );
+  }
+}

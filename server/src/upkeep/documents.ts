@@ -1,0 +1,123 @@
+import { limitNames } from '@szafa/protocol';
+import { manifestFor } from '../files/manifest.ts';
+import type { Metadata } from '../metadata.ts';
+import { inParallel } from '../platform/parallel.ts';
+import type { AccountDocument, VolumeStore } from '../platform/volumes/store.ts';
+import type { AccountState } from './documents-table.ts';
+
+/** The longest that a round may write: the rest of the sweep must not wait for a million manifests. */
+const ROUND_MS = 2_000;
+const PAGE = 100;
+const AT_ONCE = 8;
+
+interface Stores {
+  metadata: Metadata;
+  volumes: Pick<VolumeStore, 'writeManifest' | 'removeManifest' | 'writeAccount' | 'removeAccount'>;
+}
+
+/**
+ * Keeps the documents in the store up to date with the records: manifests of files and documents of accounts that are marked as
+ * out of date. Each round starts where the last one ended, so that a document that cannot be written does not hold up the others.
+ */
+export class DocumentQueue {
+  readonly #queues: Queue[];
+
+  constructor(stores: Stores) {
+    const { documents } = stores.metadata;
+    this.#queues = [
+      new Queue(
+        (after) => documents.staleAccounts(after, PAGE),
+        (id) => writeAccount(stores, id),
+      ),
+      new Queue(
+        (after) => documents.staleManifests(after, PAGE),
+        (id) => refile(stores, id),
+      ),
+    ];
+  }
+
+  /** What went wrong; those documents are tried again in another round. */
+  async work(roundMs = ROUND_MS): Promise<unknown[]> {
+    const faults: unknown[] = [];
+    for (const queue of this.#queues) faults.push(...(await queue.work(performance.now() + roundMs)));
+    return faults;
+  }
+}
+
+class Queue {
+  readonly #page: (after: string) => Promise<string[]>;
+  readonly #write: (id: string) => Promise<void>;
+  #after = '';
+
+  constructor(page: (after: string) => Promise<string[]>, write: (id: string) => Promise<void>) {
+    this.#page = page;
+    this.#write = write;
+  }
+
+  /** Up to the last one, or to the end of its time. */
+  async work(until: number): Promise<unknown[]> {
+    const faults: unknown[] = [];
+    do {
+      const ids = await this.#page(this.#after);
+      this.#after = ids.at(-1) ?? '';
+      // Some in any case, else a slow round would never get anywhere.
+      const inTime = function* () {
+        for (const [at, id] of ids.entries()) if (at < AT_ONCE || performance.now() <= until) yield id;
+      };
+      await inParallel(inTime(), AT_ONCE, (id) =>
+        this.#write(id).catch((error: unknown) => faults.push(error)),
+      );
+    } while (this.#after !== '' && performance.now() < until);
+    return faults;
+  }
+}
+
+/** The manifest of a file that is named as out of date; none for one that is gone. */
+export async function refile({ metadata, volumes }: Stores, fileId: string): Promise<void> {
+  const file = await metadata.files.get(fileId);
+  if (!file) {
+    // Whoever removes the group takes the manifest along; only what was written after that is left to us.
+    if (await metadata.garbage.isKnown(fileId)) return;
+    await volumes.removeManifest(fileId);
+    await metadata.documents.manifestRemoved(fileId);
+    return;
+  }
+  try {
+    await volumes.writeManifest(await manifestFor(metadata, file));
+  } catch (error) {
+    // Deleted meanwhile, so that it has no place any more; it stays named until that is certain.
+    if (!(await metadata.files.get(fileId))) return;
+    throw error;
+  }
+  await metadata.documents.manifestWritten(fileId, file.rev);
+}
+
+/** The document of an account in this state. */
+export function accountDocument(accountId: string, account: AccountState): AccountDocument {
+  const iso = (time: number) => new Date(time).toISOString();
+  const own = limitNames.filter((name) => account[name] !== null).map((name) => [name, account[name]]);
+  return {
+    account_id: accountId,
+    username: account.username,
+    password_hash: account.password_hash,
+    created_at: iso(account.created_at),
+    dirs: account.dirs.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
+    keys: account.keys ?? undefined,
+    identity: account.identity ?? undefined,
+    recovery_hash: account.recovery_hash ?? undefined,
+    disabled_at: account.disabled_at === null ? undefined : iso(account.disabled_at),
+    limits: own.length === 0 ? undefined : Object.fromEntries(own),
+    rev: account.rev,
+  };
+}
+
+/** Of one that is gone, nothing is left there. */
+export async function writeAccount({ metadata, volumes }: Stores, accountId: string): Promise<void> {
+  const account = await metadata.documents.account(accountId);
+  if (account) {
+    await volumes.writeAccount(accountDocument(accountId, account));
+    if (await metadata.documents.accountWritten(accountId, account.rev)) return;
+  }
+  await volumes.removeAccount(accountId);
+  await metadata.documents.accountRemoved(accountId);
+}

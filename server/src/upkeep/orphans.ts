@@ -1,0 +1,113 @@
+import type { Metadata } from '../metadata.ts';
+import type { Log } from '../platform/log/log.ts';
+import type { Metrics } from '../platform/metrics/registry.ts';
+import type { VolumeStore } from '../platform/volumes/store.ts';
+import type { OrphanRound } from './orphans-table.ts';
+
+const DAY_MS = 86_400_000;
+/** A group that nobody knows may belong to an init under way; after this time it does not. */
+const YOUNG_MS = 3_600_000;
+/** The longest that a round may search: garbage must not wait for ten million groups. */
+const SLICE_MS = 1_000;
+const PAGE = 1_000;
+/** More than this cannot be leftovers of crashes. */
+const MOST = 1_000;
+const FEW = 20;
+const MOST_PART = 0.05;
+
+type Group = { id: string; changedAt: number };
+
+interface Dependencies {
+  metadata: Metadata;
+  volumes: VolumeStore;
+  log: Log;
+  metrics: Metrics;
+}
+
+/**
+ * Looks for groups that no record names, once a day, a slice at a time. They stay where they are and are noted. One with
+ * a manifest was a file, and only a person decides about it. One without was left by a crash, and is deleted a day after
+ * it was first seen, unless a whole round has found so many that something else must be wrong.
+ */
+export class OrphanSearch {
+  readonly #deps: Dependencies;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+  }
+
+  async work(now: number, sliceMs = SLICE_MS): Promise<void> {
+    const { orphans } = this.#deps.metadata;
+    let round = await orphans.round();
+    if (round.after === null) {
+      if (now - round.beganAt < DAY_MS) return;
+      round = { beganAt: now, after: '', groups: 0, orphans: 0 };
+    }
+    const until = performance.now() + sliceMs;
+    for await (const groups of pages(this.#deps.volumes.groups(round.after!))) {
+      const found = await sortOut(this.#deps.metadata, groups, now);
+      round = {
+        ...round,
+        after: groups.at(-1)!.id,
+        groups: round.groups + groups.length,
+        orphans: round.orphans + found.unknown.length,
+      };
+      await orphans.keepRound(round, found, now);
+      if (performance.now() > until) return;
+    }
+    await this.#conclude(round, now);
+    await orphans.keepRound({ ...round, after: null }, { known: [], unknown: [] }, now);
+  }
+
+  async #conclude(round: OrphanRound, now: number): Promise<void> {
+    const { metadata, volumes, log, metrics } = this.#deps;
+    const counts = { groups: round.groups, orphans: round.orphans };
+    if (isTooMany(round)) {
+      log.error(
+        counts,
+        'too many volume groups have no record, so none of them is deleted; see "szafa-server orphans"',
+      );
+      return;
+    }
+    for await (const { file_id: id, first_seen } of noted(metadata)) {
+      if (first_seen > now - DAY_MS || (await volumes.hasManifest(id))) continue;
+      if (!(await metadata.orphans.doom(id, now))) continue;
+      log.warn({ group: id }, 'deleting a volume group that has no record and no manifest');
+      metrics.add('szafa_orphans_removed_total');
+    }
+  }
+}
+
+function isTooMany({ groups, orphans }: OrphanRound): boolean {
+  return orphans > MOST || (orphans >= FEW && orphans > groups * MOST_PART);
+}
+
+/** The groups that a record names, and the others, unless they have only just been made. */
+export async function sortOut(
+  { orphans }: Metadata,
+  groups: Group[],
+  now: number,
+): Promise<{ known: string[]; unknown: string[] }> {
+  const known = await orphans.known(groups.map(({ id }) => id));
+  const unknown = groups.filter(({ id, changedAt }) => !known.has(id) && changedAt < now - YOUNG_MS);
+  return { known: [...known], unknown: unknown.map(({ id }) => id) };
+}
+
+/** All that have been noted so far. */
+export async function* noted({ orphans }: Metadata): AsyncGenerator<{ file_id: string; first_seen: number }> {
+  for (let page = await orphans.list('', PAGE); page.length > 0; ) {
+    yield* page;
+    page = await orphans.list(page.at(-1)!.file_id, PAGE);
+  }
+}
+
+/** As many as one query takes. */
+export async function* pages<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let page: T[] = [];
+  for await (const item of items) {
+    if (page.push(item) < PAGE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

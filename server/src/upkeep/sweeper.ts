@@ -1,0 +1,177 @@
+import { limits } from '@szafa/protocol';
+import { Departures } from '../accounts/deletion.ts';
+import { expiredBefore } from '../accounts/last-use.ts';
+import type { Config } from '../config.ts';
+import type { Metadata } from '../metadata.ts';
+import type { Mode } from '../operator/mode.ts';
+import { TotalsCount } from '../operator/totals.ts';
+import { ServiceError } from '../platform/errors.ts';
+import type { Log } from '../platform/log/log.ts';
+import type { Metrics } from '../platform/metrics/registry.ts';
+import type { VolumeStore } from '../platform/volumes/store.ts';
+import type { Transfers } from '../transfers/transfers.ts';
+import type { TransferRow } from '../transfers/transfers-table.ts';
+import type { Custody } from './custody.ts';
+import { DocumentQueue } from './documents.ts';
+import { OrphanSearch } from './orphans.ts';
+
+const LEASE_MS = 60_000;
+const BATCH = 100;
+const TRASH_BATCH = 500;
+const TRASH_BATCHES = 20;
+/** Uploads by a request that ended this long ago are not looked for: they have expired as all do. */
+const LEFT_OVER_MS = 86_400_000;
+
+type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;
+
+interface Dependencies {
+  metadata: Metadata;
+  volumes: VolumeStore;
+  transfers: Transfers;
+  config: Pick<Config, 'transferTtlMs' | 'trashMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
+  custody: Custody;
+  mode: Pick<Mode, 'isReadOnly'>;
+  log: Log;
+  metrics: Metrics;
+  /** Other nodes work on the same stores. */
+  shared: boolean;
+  now?: () => number;
+}
+
+/** Finishes what was left unfinished and frees what nobody needs. One process at a time runs it. */
+export class Sweeper {
+  readonly #deps: Dependencies;
+  readonly #now: () => number;
+  readonly #documents: DocumentQueue;
+  readonly #orphans: OrphanSearch;
+  readonly #departures: Departures;
+  readonly #totals: TotalsCount;
+  #readOnly = false;
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+    this.#documents = new DocumentQueue(deps);
+    this.#orphans = new OrphanSearch(deps);
+    this.#departures = new Departures(deps.metadata, deps.volumes, this.#now);
+    this.#totals = new TotalsCount(deps.metadata);
+  }
+
+  /** At a start that is not shared no other process works on anything: every lease is void. */
+  async recover(): Promise<void> {
+    await this.#deps.metadata.garbage.release();
+    await this.#deps.metadata.pulls.abandon();
+    await this.#deps.metadata.streamed.releaseClaims();
+    await this.finishStoring();
+  }
+
+  async finishStoring(): Promise<void> {
+    for (const transfer of await this.#deps.metadata.transfers.storing()) {
+      await this.#deps.transfers.store(transfer).catch((error: unknown) => {
+        // It is `failed` now, or was cancelled: the client's next complete goes on. Others must not wait for it.
+        if (!(error instanceof ServiceError)) throw error;
+      });
+    }
+  }
+
+  async sweep(): Promise<void> {
+    const { custody, metadata, volumes, config, mode } = this.#deps;
+    const now = this.#now();
+    await metadata.arrivals.expire();
+    await metadata.pulls.expire(now);
+    await metadata.accounts.expire(now - config.loginWaitMs * 10);
+    await metadata.sessions.expire(expiredBefore(now, config.sessionTtlMs), now);
+    await metadata.recoveries.expire(now);
+    await metadata.passkeys.expire(now);
+    await metadata.audit.expire(now - config.auditMs);
+    await metadata.invitations.expire(now);
+    await metadata.shares.expire(now, now - limits.endedShareSeconds * 1000);
+    await metadata.requests.expire(now, now - limits.endedShareSeconds * 1000);
+    await this.#totals.step();
+    // Everything else waits, also garbage: an operator who asks for it wants the store as it is.
+    const wasReadOnly = this.#readOnly;
+    this.#readOnly = await mode.isReadOnly();
+    if (this.#readOnly) return;
+    const ours = await custody.keep();
+    // A node may have died in the middle; one that has not and this one do no harm to each other.
+    if (this.#deps.shared || wasReadOnly) await this.finishStoring();
+    // Documents of a contested store stay as they are, too: they may know more than this database does.
+    if (!ours) return;
+    // A deletion that a process died in; what it has as garbage goes with the rest.
+    const faults = await this.#departures.work();
+    const removes = await custody.mayRemove();
+    if (removes) {
+      await this.#removeAbandoned(now);
+      await this.#keepFiledClones(now);
+      await this.#emptyTrash(now);
+      faults.push(...(await this.#removeGarbage(now)));
+      await volumes.reclaim((ids) => metadata.orphans.files(ids));
+    }
+    faults.push(...(await this.#documents.work()));
+    if (removes) await this.#orphans.work(now);
+    if (faults.length > 0)
+      throw new AggregateError(
+        faults,
+        `${faults.length} groups could not be removed, documents written, or accounts cleared`,
+      );
+  }
+
+  /** One whose group has a manifest became a file in another database: its volumes stay, as an orphan. */
+  async #removeAbandoned(now: number): Promise<void> {
+    const { metadata, volumes, config } = this.#deps;
+    const { transfers } = metadata;
+    const before = expiredBefore(now, config.transferTtlMs);
+    const removeAll = async (more: () => Promise<Abandoned[]>, untouchedSince: number) => {
+      for (let found = await more(); found.length > 0; ) {
+        let gone = 0;
+        for (const { transfer_id, file_id } of found) {
+          const keepVolumes = await volumes.hasManifest(file_id);
+          const only = { keepVolumes, untouchedSince };
+          if (await transfers.remove(transfer_id, ['uploading', 'failed'], now, only)) gone++;
+        }
+        found = gone === 0 ? [] : await more();
+      }
+    };
+    await removeAll(() => transfers.untouchedSince(before, BATCH), before);
+    const empty = now - limits.emptyUploadSeconds * 1000;
+    await removeAll(() => metadata.requests.emptySince(empty, BATCH), empty);
+    await removeAll(() => metadata.requests.leftOver(now - LEFT_OVER_MS, BATCH), Number.POSITIVE_INFINITY);
+  }
+
+  /** What has been there long enough; where that is very much, the rest in the next rounds. */
+  async #emptyTrash(now: number): Promise<void> {
+    const { metadata, config } = this.#deps;
+    for (let batches = 0; batches < TRASH_BATCHES; batches++) {
+      if ((await metadata.trash.expire(now - config.trashMs, now, TRASH_BATCH)) === 0) return;
+    }
+  }
+
+  /** One that has a manifest may be a file, of which a failover lost the record: it stays, as an orphan. */
+  async #keepFiledClones(now: number): Promise<void> {
+    const { metadata, volumes } = this.#deps;
+    for (const id of await metadata.garbage.dueClones(now)) {
+      if (await volumes.hasManifest(id)) await metadata.garbage.unclaim(id);
+    }
+  }
+
+  /**
+   * All that is due; a group that cannot be removed keeps no other one waiting. It may take long: another database that
+   * comes to have the store meanwhile must not wait for an answer.
+   */
+  async #removeGarbage(now: number): Promise<unknown[]> {
+    const { custody, metadata, volumes } = this.#deps;
+    const faults: unknown[] = [];
+    const take = () => metadata.garbage.take(now, now + LEASE_MS, BATCH);
+    for (let ids = await take(); ids.length > 0; ids = (await custody.keep()) ? await take() : []) {
+      for (const id of ids) {
+        try {
+          await volumes.remove(id);
+          await metadata.garbage.forget(id);
+        } catch (error) {
+          faults.push(error);
+        }
+      }
+    }
+    return faults;
+  }
+}

@@ -1,0 +1,18 @@
+import { Queries } from '../platform/sql/sql.ts';
+
+/** When something last happened. Its table is called `marks`; the mark of a store is something else. */
+export class TimesTable extends Queries {
+  async set(name: string, at: number): Promise<void> {
+    await this.sql.execute(
+      'INSERT INTO marks (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at',
+      name,
+      at,
+    );
+  }
+
+  /** 0 when it never happened. */
+  async get(name: string): Promise<number> {
+    const [row] = await this.sql.query<{ at: number }>('SELECT at FROM marks WHERE name = ?', name);
+    return row?.at ?? 0;
+  }
+}

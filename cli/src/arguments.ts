@@ -2,8 +2,8 @@ import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
 import { optionsOf } from './command.ts';
 import { commands } from './command-table.ts';
 import { UsageError } from './errors.ts';
+import { plural } from './lib/print/text.ts';
 import { commonOptions, type Flags, type Option } from './options.ts';
-import { plural } from './text.ts';
 
 export interface Parsed {
   /** Undefined for `szafa` alone, `--help` and `--version`. */

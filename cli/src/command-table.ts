@@ -1,7 +1,7 @@
 import type { CommandTable } from './command.ts';
-import { accountCommands } from './table/accounts.ts';
-import { fileCommands } from './table/files.ts';
-import { shareCommands } from './table/shares.ts';
+import { accountCommands } from './commands/accounts/table.ts';
+import { fileCommands } from './commands/files/table.ts';
+import { shareCommands } from './commands/sharing/table.ts';
 
 /** All commands; only the one that is asked for is loaded. */
 export const commands: CommandTable = {

@@ -1,6 +1,6 @@
+import type { Settings } from './lib/account/settings.ts';
+import type { Output } from './lib/print/output.ts';
 import { type CommonName, commonOptions, type Flags, type Option, type OwnName, options } from './options.ts';
-import type { Output } from './output.ts';
-import type { Settings } from './settings.ts';
 
 /** Everything a command works with. */
 export interface Invocation {

@@ -1,6 +1,6 @@
 import type { ApiError, ContactChangedError, NetworkError, SzafaError, TamperedError } from '@szafa/client';
 import { CliError, type Exit, exits } from './errors.ts';
-import { oneLine } from './text.ts';
+import { oneLine } from './lib/print/text.ts';
 
 export interface Explained {
   code: string;

@@ -1,7 +1,7 @@
 import { parseArguments } from './arguments.ts';
 import type { CommandEntry } from './command.ts';
 import { Interrupted, Reported } from './errors.ts';
-import { Output } from './output.ts';
+import { Output } from './lib/print/output.ts';
 
 export const VERSION = '0.1.0';
 /** The launcher passes on a Ctrl-C that the terminal has sent here as well. */
@@ -28,11 +28,11 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
       out.answer('help', { text }, text.trimEnd());
       return 0;
     }
-    const { readSettings } = await import('./settings.ts');
+    const { readSettings } = await import('./lib/account/settings.ts');
     const settings = readSettings(parsed.flags, process.env);
     const { command } = await entry.load();
     if (entry.keeps !== false) {
-      const { SessionStore } = await import('./session-store.ts');
+      const { SessionStore } = await import('./lib/account/session-store.ts');
       new SessionStore(settings.config, out).prepare();
     }
     await command({ args: parsed.args, flags: parsed.flags, settings, out, signal });

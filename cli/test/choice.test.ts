@@ -14,15 +14,15 @@ import {
   type Szafa,
   Tree,
 } from '@szafa/client/node';
-import { AccountMode } from '../src/account-mode.ts';
-import { Batch } from '../src/batch.ts';
 import type { Invocation } from '../src/command.ts';
-import { findExisting, type Opened } from '../src/existing.ts';
-import { Destination } from '../src/get/destination.ts';
-import { stateOf } from '../src/get/receive.ts';
-import { Output } from '../src/output.ts';
-import { collect } from '../src/plan.ts';
-import { chooseFiles, named } from '../src/selection.ts';
+import { AccountMode } from '../src/lib/account/account-mode.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { findExisting, type Opened } from '../src/lib/select/existing.ts';
+import { collect } from '../src/lib/select/plan.ts';
+import { chooseFiles, named } from '../src/lib/select/selection.ts';
+import { Batch } from '../src/lib/transfer/batch.ts';
+import { Destination } from '../src/lib/transfer/get/destination.ts';
+import { stateOf } from '../src/lib/transfer/get/receive.ts';
 
 const { signal } = new AbortController();
 

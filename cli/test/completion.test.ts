@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { type Entry, Tree } from '@szafa/client/node';
 import { commands } from '../src/command-table.ts';
 import { completionScript } from '../src/completion.ts';
-import { endingsOf } from '../src/endings.ts';
+import { endingsOf } from '../src/lib/select/endings.ts';
 
 /** What bash offers for these words, the last of which is being typed. */
 function offers(...words: string[]): string[] {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as sdk from '@szafa/client/node';
 import { RuleError } from '@szafa/protocol';
-import { Batch } from '../src/batch.ts';
 import { CliError, exits, Interrupted, Reported, UsageError } from '../src/errors.ts';
 import { explain, isFatal } from '../src/explain.ts';
-import { Output } from '../src/output.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { Batch } from '../src/lib/transfer/batch.ts';
 
 const system = (code: string) => Object.assign(new Error(`${code}: x`), { code, syscall: 'open', errno: -1 });
 

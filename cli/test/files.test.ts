@@ -20,15 +20,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { diskPath } from '@szafa/client/node';
-import { command as logout } from '../src/commands/logout.ts';
-import { Exclusions } from '../src/exclude.ts';
+import { command as logout } from '../src/commands/accounts/logout.ts';
+import { givenSecret } from '../src/lib/account/questions.ts';
+import { SessionStore } from '../src/lib/account/session-store.ts';
+import { readSettings } from '../src/lib/account/settings.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { Exclusions } from '../src/lib/select/exclude.ts';
+import { walk } from '../src/lib/select/walk.ts';
+import { pullPlan } from '../src/lib/transfer/pull.ts';
 import type { Flags } from '../src/options.ts';
-import { Output } from '../src/output.ts';
-import { pullPlan } from '../src/pull.ts';
-import { givenSecret } from '../src/question.ts';
-import { SessionStore } from '../src/session-store.ts';
-import { readSettings } from '../src/settings.ts';
-import { walk } from '../src/walk.ts';
 
 async function folder(stack: AsyncDisposableStack): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'szafa-cli-'));

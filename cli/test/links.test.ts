@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { type ReceivedShare, SzafaError } from '@szafa/client/node';
 import type { CliError } from '../src/errors.ts';
-import { Destination, placeFor } from '../src/get/destination.ts';
-import { checkLink, linkState, makeLink } from '../src/get/links.ts';
-import { isMeant, trustedOf } from '../src/get/shared.ts';
-import { Output } from '../src/output.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { Destination, placeFor } from '../src/lib/transfer/get/destination.ts';
+import { checkLink, linkState, makeLink } from '../src/lib/transfer/get/links.ts';
+import { isMeant, trustedOf } from '../src/lib/transfer/get/shared.ts';
 
 async function folder(stack: AsyncDisposableStack): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'szafa-links-'));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Output } from '../src/output.ts';
-import { drawBars } from '../src/progress/bars.ts';
-import { Meter } from '../src/progress/meter.ts';
-import { Progress } from '../src/progress/progress.ts';
-import { width } from '../src/text.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { width } from '../src/lib/print/text.ts';
+import { drawBars } from '../src/lib/transfer/progress/bars.ts';
+import { Meter } from '../src/lib/transfer/progress/meter.ts';
+import { Progress } from '../src/lib/transfer/progress/progress.ts';
 
 function clockwork() {
   let now = 0;

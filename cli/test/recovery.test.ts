@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ApiError, NetworkError, nodeEngine } from '@szafa/client/node';
 import type { Invocation } from '../src/command.ts';
-import { Output } from '../src/output.ts';
-import { prepareKey, withKey } from '../src/recovery.ts';
+import { prepareKey, withKey } from '../src/lib/account/recovery.ts';
+import { Output } from '../src/lib/print/output.ts';
 
 const about = { server: 'http://x', username: 'ewa' };
 

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { displayName } from '@szafa/client';
-import { parseCount, parseRate, parseSeconds, parseSize } from '../src/quantities.ts';
-import { formatBytes, formatDuration, formatTime, oneLine, padEnd, shorten, width } from '../src/text.ts';
+import { parseCount, parseRate, parseSeconds, parseSize } from '../src/lib/print/quantities.ts';
+import {
+  formatBytes,
+  formatDuration,
+  formatTime,
+  oneLine,
+  padEnd,
+  shorten,
+  width,
+} from '../src/lib/print/text.ts';
 
 suite('text', () => {
   test('oneLine is what the SDK does with names, for every character', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { command } from '../src/commands/token.ts';
+import { command } from '../src/commands/accounts/token.ts';
+import { readSettings } from '../src/lib/account/settings.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { parseEnd } from '../src/lib/print/quantities.ts';
 import type { Flags } from '../src/options.ts';
-import { Output } from '../src/output.ts';
-import { parseEnd } from '../src/quantities.ts';
-import { readSettings } from '../src/settings.ts';
 
 const NOW = Date.parse('2026-11-16T12:00:00Z');
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Invocation } from '../src/command.ts';
-import { Output } from '../src/output.ts';
-import { lanesFor, summarize } from '../src/transfers.ts';
+import { Output } from '../src/lib/print/output.ts';
+import { lanesFor, summarize } from '../src/lib/transfer/concurrency.ts';
 
 const MIB = 1024 * 1024;
 const files = (count: number, size: number) => Array.from({ length: count }, () => ({ size }));

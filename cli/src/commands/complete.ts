@@ -1,10 +1,10 @@
 import type { Command } from '../command.ts';
-import { connect } from '../connection.ts';
-import { endingsOf } from '../endings.ts';
-import { Lookup } from '../lookup.ts';
-import { Output } from '../output.ts';
-import { SessionStore } from '../session-store.ts';
-import { oneLine } from '../text.ts';
+import { connect } from '../lib/account/connection.ts';
+import { SessionStore } from '../lib/account/session-store.ts';
+import { Output } from '../lib/print/output.ts';
+import { oneLine } from '../lib/print/text.ts';
+import { endingsOf } from '../lib/select/endings.ts';
+import { Lookup } from '../lib/select/lookup.ts';
 
 /** Who presses Tab does not wait longer. */
 const LIMIT_MS = 2000;

@@ -1,0 +1,101 @@
+import { writeSync } from 'node:fs';
+import type { Explained } from '../../explain.ts';
+import { jsonLine, oneLine, shorten } from './text.ts';
+
+export interface OutputOptions {
+  json: boolean;
+  quiet: boolean;
+}
+
+type Fields = Record<string, unknown>;
+
+const MOST_ERROR_COLUMNS = 400;
+
+/** All that is printed: words for people, or one JSON object a line. */
+export class Output {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** Standard output carries a file: everything else goes to standard error. */
+  dataOnStdout = false;
+  /** Set by a progress display, which has to make room for a line. */
+  around: (write: () => void) => void = (write) => write();
+
+  constructor({ json, quiet }: OutputOptions) {
+    this.json = json;
+    this.quiet = quiet;
+  }
+
+  get terminal(): boolean {
+    return process.stderr.isTTY === true;
+  }
+
+  /** What the command was asked for. */
+  answer(type: string, fields: Fields, text: string): void {
+    if (this.json) this.#jsonLine({ type, ...fields });
+    else if (text !== '') this.#line(this.#results, text);
+  }
+
+  /** What was done: silent with --quiet. */
+  done(type: string, fields: Fields, text: string): void {
+    if (this.json) this.#jsonLine({ type, ...fields });
+    else if (!this.quiet) this.#line(this.#results, text);
+  }
+
+  /** Something to know that is neither a result nor an error. */
+  note(code: string, message: string, fields: Fields = {}): void {
+    if (this.json || !this.quiet) this.warning(code, message, fields);
+  }
+
+  /** A note that --quiet does not silence: the exit code is not 0 because of it. */
+  warning(code: string, message: string, fields: Fields = {}): void {
+    if (this.json) this.#jsonLine({ type: 'note', code, message, ...fields });
+    else this.#line(2, `szafa: ${this.#clean(message)}`);
+  }
+
+  progress(fields: Fields, text: string): void {
+    if (this.quiet) return;
+    if (this.json) this.#jsonLine({ type: 'progress', ...fields });
+    else this.#line(2, `szafa: ${this.#clean(text)}`);
+  }
+
+  error({ code, message, hint, exit }: Explained, about?: string): void {
+    if (this.json) {
+      this.#jsonLine({ type: 'error', code, message, hint, exit, ...(about !== undefined && { about }) });
+      return;
+    }
+    const what = about === undefined ? message : `${shorten(oneLine(about), 200)}: ${message}`;
+    this.#line(2, `szafa: ${this.#clean(what)}\nhint: ${this.#clean(hint)}`);
+  }
+
+  get #results(): 1 | 2 {
+    return this.dataOnStdout ? 2 : 1;
+  }
+
+  #clean(text: string): string {
+    return shorten(oneLine(text), MOST_ERROR_COLUMNS);
+  }
+
+  #jsonLine(fields: Fields): void {
+    this.#line(this.#results, jsonLine(fields));
+  }
+
+  #line(fd: 1 | 2, text: string): void {
+    this.around(() => writeAll(fd, `${text}\n`));
+  }
+}
+
+/** Synchronous, so that nothing is lost when the process ends; waits for a full pipe. */
+function writeAll(fd: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EAGAIN') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      else if (code === 'EPIPE' || code === 'EIO')
+        return; // the reader is gone, as with `| head`
+      else throw error;
+    }
+  }
+}

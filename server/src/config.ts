@@ -5,8 +5,8 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { clientSettings } from '@szafa/protocol';
+import { type Cidrs, parseCidrs } from './platform/http/addresses.ts';
 import { parseS3Location, type S3Credentials, type S3Location } from './platform/s3/location.ts';
-import { type Cidrs, parseCidrs } from './transfers/pull/addresses.ts';
 
 /** A setting that cannot be used; the service refuses to start with this message. */
 export class ConfigError extends Error {

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError } from './config.ts';
 import { isListening, recoverConnections, stopAccepting, watchAccepting } from './fastlane/handover.ts';
 import { probeIntake } from './fastlane/intake-probe.ts';
-import { newToken } from './files/ids.ts';
 import { REPORT_MS } from './operator/nodes-table.ts';
 import { closeDataFolder } from './platform/cluster/data-folder.ts';
 import { connectionLimit, descriptorLimit } from './platform/cluster/descriptors.ts';
@@ -13,7 +12,9 @@ import { lendToWorkers } from './platform/cluster/lending.ts';
 import { paceWorkers } from './platform/cluster/pacing.ts';
 import { NodeCertificate } from './platform/cluster/tls.ts';
 import { StoreUnavailable } from './platform/errors.ts';
+import { isLoopback } from './platform/http/addresses.ts';
 import { missingPage } from './platform/http/page.ts';
+import { newToken } from './platform/ids.ts';
 import type { Log } from './platform/log/log.ts';
 import { Gatherer } from './platform/metrics/gathering.ts';
 import { nodeSamples, poolSamples, storeSamples, watchEventLoop } from './platform/metrics/node.ts';
@@ -28,7 +29,6 @@ import {
   type Services,
   SweepRight,
 } from './services.ts';
-import { isLoopback } from './transfers/pull/addresses.ts';
 import { Scrub } from './upkeep/scrub.ts';
 import { Sweeper } from './upkeep/sweeper.ts';
 

@@ -7,12 +7,12 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
 import { Metadata } from '../src/metadata.ts';
+import { Space } from '../src/platform/disk-space.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { StreamBody } from '../src/platform/volumes/body.ts';
 import { FolderStore } from '../src/platform/volumes/folder.ts';
 import type { VolumeName } from '../src/platform/volumes/store.ts';
 import { migrate } from '../src/schema.ts';
-import { Space } from '../src/transfers/space.ts';
 import { Transfers } from '../src/transfers/transfers.ts';
 
 /** A folder that says of itself that it is slow to list, and counts how it is asked. */

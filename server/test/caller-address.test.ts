@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
+import { networkOf, parseCidrs } from '../src/platform/http/addresses.ts';
 import { callerAddress } from '../src/platform/http/caller-address.ts';
-import { networkOf, parseCidrs } from '../src/transfers/pull/addresses.ts';
 
 const request = (peer: string, headers: Record<string, string> = {}, httpVersion = '1.1') =>
   ({

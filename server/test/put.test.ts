@@ -12,8 +12,8 @@ import { encodeInit, type InitBody, pathOf, volumeSocket } from '@szafa/protocol
 import pino from 'pino';
 import { createApp } from '../src/app.ts';
 import type { Config } from '../src/config.ts';
+import { parseCidrs } from '../src/platform/http/addresses.ts';
 import { Metrics } from '../src/platform/metrics/registry.ts';
-import { parseCidrs } from '../src/transfers/pull/addresses.ts';
 import { InProcess, initOf, TOKEN } from './in-process.ts';
 
 const pem = readFileSync(new URL('pull/tls.pem', import.meta.url));

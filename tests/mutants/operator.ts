@@ -3,7 +3,7 @@ import type { Mutant } from '../../scripts/mutants.ts';
 
 const OPERATOR = 'tests/blackbox/operator.test.ts';
 const ACCOUNTS = 'tests/blackbox/operator-accounts.test.ts';
-const PACE = 'server/test/pace.test.ts';
+const PACE = 'server/test/rate-limit.test.ts';
 
 export const mutants: Mutant[] = [
   {
@@ -103,7 +103,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'any number waits for the rate of an account',
-    file: 'server/src/transfers/rate-limit.ts',
+    file: 'server/src/platform/rate-limit.ts',
     find: '    if (wait > LONGEST_WAIT_MS) return wait;\n',
     replace: '',
     tests: [PACE],
@@ -125,14 +125,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'what was not used of a rate is kept for ever',
-    file: 'server/src/transfers/rate-limit.ts',
+    file: 'server/src/platform/rate-limit.ts',
     find: 'Math.max(this.#freeAt.get(who) ?? 0, now - BURST_MS)',
     replace: '(this.#freeAt.get(who) ?? now - BURST_MS)',
     tests: [PACE],
   },
   {
     name: 'each connection has the whole rate',
-    file: 'server/src/transfers/rate-limit.ts',
+    file: 'server/src/platform/rate-limit.ts',
     find: 'this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);',
     replace: '',
     tests: [PACE],

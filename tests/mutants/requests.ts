@@ -115,7 +115,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a visitor takes as much room on the disk as they open connections',
-    file: 'server/src/transfers/bodies-at-once.ts',
+    file: 'server/src/transfers/upload-slots.ts',
     find: 'this.#count(ofVolume) >= this.#ofVolume',
     replace: 'this.#count(ofVolume) < 0',
     tests: [UPLOADS],

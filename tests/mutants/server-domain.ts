@@ -108,10 +108,10 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a body that breaks off while it waits for space keeps what it then gets',
-    file: 'server/src/transfers/space.ts',
+    file: 'server/src/platform/disk-space.ts',
     find: 'if (isOver) settle(reserved);',
     replace: '',
-    tests: ['server/test/space.test.ts'],
+    tests: ['server/test/disk-space.test.ts'],
   },
   {
     name: 'a token outlives the passkey behind it',
@@ -254,7 +254,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that was sent in one request for a deleted account stays',
-    file: 'server/src/transfers/whole-files.ts',
+    file: 'server/src/transfers/single-volume-files.ts',
     find: '      if (error instanceof DetailError) await Promise.all(files.map((file) => this.#giveUp(file)));\n',
     replace: '',
     tests: ['tests/blackbox/leave-meanwhile.test.ts'],
@@ -453,7 +453,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file in one request is given to whoever repeats its id',
-    file: 'server/src/transfers/whole-files.ts',
+    file: 'server/src/transfers/single-volume-files.ts',
     find: 'there.creator === ids.creator && there.total_sha256',
     replace: 'there.total_sha256',
     tests: ['tests/blackbox/one-request.test.ts'],
@@ -461,7 +461,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that the quota refuses keeps its id taken, in a request with others',
-    file: 'server/src/transfers/creation.ts',
+    file: 'server/src/transfers/create-transfer.ts',
     find: "    await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);\n    return 'over quota';",
     replace: "    return 'over quota';",
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -469,7 +469,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'files of a request that breaks off stay in the store',
-    file: 'server/src/transfers/whole-files.ts',
+    file: 'server/src/transfers/single-volume-files.ts',
     find: '      await Promise.all([...stored.values()].map((one) => this.#giveUp(one)));\n',
     replace: '',
     tests: [BATCH],
@@ -477,7 +477,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'memory and files are held for volumes that others come before',
-    file: 'server/src/transfers/whole-files.ts',
+    file: 'server/src/transfers/single-volume-files.ts',
     find: '          await file.turn;\n',
     replace: '',
     tests: [BATCH],
@@ -485,7 +485,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'files of one request are there although the body had more than it said',
-    file: 'server/src/transfers/whole-files.ts',
+    file: 'server/src/transfers/single-volume-files.ts',
     find: '      await end();\n',
     replace: '',
     tests: [BATCH],
@@ -717,17 +717,17 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'space is lent twice',
-    file: 'server/src/transfers/lender.ts',
+    file: 'server/src/platform/disk-lender.ts',
     find: 'return this.#free() - this.#minFreeBytes - out;',
     replace: 'return this.#free() - this.#minFreeBytes;',
-    tests: ['server/test/space.test.ts'],
+    tests: ['server/test/disk-space.test.ts'],
   },
   {
     name: 'what must stay free is lent',
-    file: 'server/src/transfers/lender.ts',
+    file: 'server/src/platform/disk-lender.ts',
     find: 'return this.#free() - this.#minFreeBytes - out;',
     replace: 'return this.#free() - out;',
-    tests: ['server/test/space.test.ts'],
+    tests: ['server/test/disk-space.test.ts'],
   },
   {
     name: 'a quota that is passed leaves fewer than no bytes',

@@ -186,7 +186,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file passes the quota by one byte',
-    file: 'server/src/transfers/creation.ts',
+    file: 'server/src/transfers/create-transfer.ts',
     find: '(await isOverQuota(tx, ids.creator, quota))',
     replace: '(await isOverQuota(tx, ids.creator, quota, -1))',
     tests: [SQLITE, 'tests/blackbox/quota.test.ts'],

@@ -86,17 +86,17 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'IPv4 written as IPv6 is another address',
-    file: 'server/src/transfers/pull/addresses.ts',
+    file: 'server/src/platform/http/addresses.ts',
     find: 'return MAPPED.exec(address)?.[1] ?? address;',
     replace: 'return address;',
-    tests: ['server/test/pull/addresses.test.ts'],
+    tests: ['server/test/addresses.test.ts'],
   },
   {
     name: 'all customers of a provider are one network',
-    file: 'server/src/transfers/pull/addresses.ts',
+    file: 'server/src/platform/http/addresses.ts',
     find: 'groups.slice(0, 4)',
     replace: 'groups.slice(0, 3)',
-    tests: ['server/test/pull/addresses.test.ts'],
+    tests: ['server/test/addresses.test.ts'],
   },
   {
     name: 'the address of a pull may carry user information',

@@ -16,9 +16,9 @@ import {
   strip,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { hashToken, newToken } from '../files/ids.ts';
 import type { Metadata } from '../metadata.ts';
 import { accountDisabled, notInvited, ServiceError } from '../platform/errors.ts';
+import { hashToken, newToken } from '../platform/ids.ts';
 import type { Leaving } from './deletion-table.ts';
 import { Factors } from './factors.ts';
 import { conditionMissing, type KeysCondition, otherKeys, profileIn, tagOf } from './key-bags.ts';

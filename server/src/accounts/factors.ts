@@ -12,9 +12,9 @@ import {
   type TotpBody,
   type TotpOffBody,
 } from '@szafa/protocol';
-import { hashToken } from '../files/ids.ts';
 import type { Metadata } from '../metadata.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { hashToken } from '../platform/ids.ts';
 import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
 import { listed, notMadeNow, type Passkeys } from './passkeys.ts';
 import { type Origin, type Proof, type Proven, wrongCode } from './proof.ts';

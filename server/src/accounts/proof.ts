@@ -1,8 +1,8 @@
 import type { Factor, PasskeyAnswer } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { hashToken } from '../files/ids.ts';
 import type { Metadata } from '../metadata.ts';
 import { accountDisabled, ServiceError, TryLater } from '../platform/errors.ts';
+import { hashToken } from '../platform/ids.ts';
 import type { AccountsTable, Credentials, Failures, UsedCode, UsedFactor } from './accounts-table.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { PasskeyRow, UsedPasskey } from './passkeys-table.ts';

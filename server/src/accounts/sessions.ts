@@ -12,7 +12,6 @@ import {
   type TokenBody,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { hashToken, newToken, sameHash } from '../files/ids.ts';
 import type { Metadata } from '../metadata.ts';
 import {
   accountDisabled,
@@ -22,7 +21,8 @@ import {
   OutOfScope,
   ServiceError,
 } from '../platform/errors.ts';
-import type { Paced } from '../transfers/rate-limit.ts';
+import { hashToken, newToken, sameHash } from '../platform/ids.ts';
+import type { Paced } from '../platform/rate-limit.ts';
 import { ADMIN_ACCOUNT } from '../upkeep/documents-table.ts';
 import { lastUse } from './last-use.ts';
 import type { Lookup, SessionRow } from './lookup.ts';

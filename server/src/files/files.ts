@@ -2,6 +2,7 @@ import type { Volume } from '@szafa/protocol';
 import type { Actor } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
+import type { Space } from '../platform/disk-space.ts';
 import {
   badDirectory,
   CloneExists,
@@ -12,12 +13,11 @@ import {
   unknownFile,
   unknownVolume,
 } from '../platform/errors.ts';
+import { newFileId } from '../platform/ids.ts';
 import type { OpenVolume, VolumePlace, VolumeStore } from '../platform/volumes/store.ts';
-import type { Space } from '../transfers/space.ts';
 import type { Custody } from '../upkeep/custody.ts';
 import { digestsOf, type SmallBody } from './digests.ts';
 import { type FileRow, isOwn, type ReadableFile } from './files-table.ts';
-import { newFileId } from './ids.ts';
 import { manifestFor } from './manifest.ts';
 import { withThumbnail } from './thumbnails-table.ts';
 

@@ -20,9 +20,9 @@ import {
 import { Departures } from '../accounts/deletion.ts';
 import type { InvitationRow } from '../accounts/invitations-table.ts';
 import type { Config } from '../config.ts';
-import { hashToken, newToken } from '../files/ids.ts';
 import type { Metadata } from '../metadata.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { hashToken, newToken } from '../platform/ids.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import { cancelUpload } from '../transfers/transfers.ts';
 import { scrubState } from '../upkeep/scrub.ts';

@@ -2,7 +2,7 @@ import { type Ending, limits, type NewTransfer } from '@szafa/protocol';
 import { holdAccount } from '../accounts/live-account.ts';
 import { type Actor, isNotedOften, note } from '../operator/audit-table.ts';
 import { countSome, hold, insertInto, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
-import { type Bounds, type Creation, createTransfer } from '../transfers/creation.ts';
+import { type Bounds, type Creation, createTransfer } from '../transfers/create-transfer.ts';
 import { NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
 import type { NewIds } from '../transfers/transfers-table.ts';
 import { type AddressCount, IS_OPEN, OF_AN_ACCOUNT } from './visits-table.ts';

@@ -13,9 +13,9 @@ import {
 import { doneOften } from '../accounts/refusals.ts';
 import { type Caller, requireRegistered } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
-import { hashToken } from '../files/ids.ts';
 import type { Metadata } from '../metadata.ts';
 import { DetailError, ServiceError, TryLater } from '../platform/errors.ts';
+import { hashToken } from '../platform/ids.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 import type { Bounds, Creation, NewIds } from '../transfers/transfers-table.ts';
 import type { FoundRequest, NoRoom } from './requests-table.ts';

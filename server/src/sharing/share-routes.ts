@@ -6,8 +6,8 @@ import { type Sendable, sendVolume } from '../files/download.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
 import { countFault } from '../platform/http/request-metrics.ts';
+import type { Paced } from '../platform/rate-limit.ts';
 import type { Services } from '../services.ts';
-import type { Paced } from '../transfers/rate-limit.ts';
 import type { ShareVisit } from './shares.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ServiceError, TryLater } from '../platform/errors.ts';
-import type { Pace } from '../transfers/rate-limit.ts';
+import type { Pace } from '../platform/rate-limit.ts';
 import type { AddressCount } from './visits-table.ts';
 
 /** Of requests that name a link, from one address on one node: so many a second, and those of half a minute at once. */

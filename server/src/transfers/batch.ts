@@ -6,9 +6,9 @@ import type { Bodies } from '../platform/http/bodies.ts';
 import { describe, logFault } from '../platform/http/errors.ts';
 import { countFault } from '../platform/http/request-metrics.ts';
 import type { Services } from '../services.ts';
-import { BodiesAtOnce } from './bodies-at-once.ts';
 import { initFor } from './init-header.ts';
 import { Parts } from './parts.ts';
+import { BodiesAtOnce } from './upload-slots.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

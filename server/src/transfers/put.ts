@@ -14,8 +14,8 @@ import { countFault } from '../platform/http/request-metrics.ts';
 import { urlOf } from '../platform/http/schemas.ts';
 import { type Body, BrokenOff, StreamBody } from '../platform/volumes/body.ts';
 import type { Services } from '../services.ts';
-import { BodiesAtOnce } from './bodies-at-once.ts';
 import { initFor } from './init-header.ts';
+import { BodiesAtOnce } from './upload-slots.ts';
 
 /** What the head of such a PUT says. */
 export interface VolumePut {

@@ -17,7 +17,7 @@ import {
   fileOf,
   finishDone,
   type Whole,
-} from './creation.ts';
+} from './create-transfer.ts';
 import { forgetPull } from './pull/pulls-table.ts';
 import {
   COLUMNS,
@@ -29,7 +29,7 @@ import {
 } from './transfer-rows.ts';
 import { forgetVolumes } from './volumes-table.ts';
 
-export { type Bounds, type Creation, fileOf } from './creation.ts';
+export { type Bounds, type Creation, fileOf } from './create-transfer.ts';
 export { type NewIds, type TransferRow, transferOf } from './transfer-rows.ts';
 
 /** What says how far a transfer is. */

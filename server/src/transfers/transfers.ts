@@ -19,16 +19,17 @@ import { lastUse } from '../accounts/last-use.ts';
 import { notFiled, notTaken, refuse } from '../accounts/refusals.ts';
 import type { Actor, Caller } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
-import { newFileId, newTransferId } from '../files/ids.ts';
 import { manifestFor } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
+import type { Space } from '../platform/disk-space.ts';
 import { isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../platform/errors.ts';
+import { newFileId, newTransferId } from '../platform/ids.ts';
 import type { Sql } from '../platform/sql/sql.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import { newName as nameOf } from '../platform/volumes/names.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
-import type { Space } from './space.ts';
+import { type Maker, makerOf, requireSize, WholeFiles } from './single-volume-files.ts';
 import { type SentVolume, StreamedVolumes } from './streamed.ts';
 import { isStreaming } from './streamed-table.ts';
 import {
@@ -39,7 +40,6 @@ import {
   type TransferRow,
   type TransferState,
 } from './transfers-table.ts';
-import { type Maker, makerOf, requireSize, WholeFiles } from './whole-files.ts';
 
 type Settings = Pick<
   Config,

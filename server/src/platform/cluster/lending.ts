@@ -3,8 +3,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { statfsSync } from 'node:fs';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
-import { Lender } from '../../transfers/lender.ts';
-import { Space } from '../../transfers/space.ts';
+import { Lender } from '../disk-lender.ts';
+import { Space } from '../disk-space.ts';
 
 /** A worker that is too busy to answer in this time keeps what it has. */
 const RECALL_MS = 1000;

@@ -1,6 +1,6 @@
 /** Rates of accounts between the processes of a node: the primary keeps the book, workers ask. See transfers/rate-limit.ts. */
 import cluster from 'node:cluster';
-import { Pace, RateBook } from '../../transfers/rate-limit.ts';
+import { Pace, RateBook } from '../rate-limit.ts';
 
 type Message =
   | { pace: 'take'; id: number; who: string; bytes: number; rate: number }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { JsonScan, type JsonShape, limits, RuleError, type Sent } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../transfers/pull/addresses.ts';
 import { ServiceError } from '../errors.ts';
 import { BrokenOff } from '../volumes/body.ts';
+import { networkOf } from './addresses.ts';
 import { BodyMemory } from './body-memory.ts';
 import { validatorOf } from './compilers.ts';
 

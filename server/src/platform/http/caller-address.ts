@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import closestUntrusted from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
-import { type Cidrs, isInside, isLoopback, networkOf, plainAddress } from '../../transfers/pull/addresses.ts';
 import type { Log } from '../log/log.ts';
+import { type Cidrs, isInside, isLoopback, networkOf, plainAddress } from './addresses.ts';
 
 /** Headers that proxies add and clients do not. */
 const ADDED_BY_PROXIES =

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Cidrs } from '../../transfers/pull/addresses.ts';
+import type { Cidrs } from './addresses.ts';
 
 /** The id of a request: in its answer, and in every line that is logged for it. */
 export const REQUEST_ID = 'x-request-id';

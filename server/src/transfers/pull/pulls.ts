@@ -1,9 +1,9 @@
 import type { PullBody, PullProgress, Volume } from '@szafa/protocol';
 import type { Config } from '../../config.ts';
 import type { Metadata } from '../../metadata.ts';
+import type { Reservation, Space } from '../../platform/disk-space.ts';
 import { ServiceError, TryLater, unknownTransfer, VolumeRejected } from '../../platform/errors.ts';
 import { inParallel } from '../../platform/parallel.ts';
-import type { Reservation, Space } from '../space.ts';
 import type { Transfers } from '../transfers.ts';
 import type { TransferRow, TransferState } from '../transfers-table.ts';
 import { Landing, LandingFolders } from './landing.ts';

@@ -1,8 +1,8 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { plainAddress } from '../../platform/http/addresses.ts';
 import { http, https } from '../../platform/http/node-http.ts';
-import { plainAddress } from './addresses.ts';
 
 const MAX_REDIRECTS = 5;
 /** A pull has one host, or a few where it is redirected; more are an attempt to keep our resolver busy. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Lender } from '../src/platform/disk-lender.ts';
+import { type Reservation, Space } from '../src/platform/disk-space.ts';
 import { ServiceError } from '../src/platform/errors.ts';
 import type { Sink } from '../src/platform/volumes/body.ts';
-import { Lender } from '../src/transfers/lender.ts';
-import { type Reservation, Space } from '../src/transfers/space.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,9 +2,9 @@ import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } fr
 import { notTaken, refuse } from '../accounts/refusals.ts';
 import type { Actor } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
-import { newFileId } from '../files/ids.ts';
 import { manifestOf } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
+import type { Space } from '../platform/disk-space.ts';
 import {
   DetailError,
   isNoSpace,
@@ -15,10 +15,10 @@ import {
   unknownTransfer,
   VolumeRejected,
 } from '../platform/errors.ts';
+import { newFileId } from '../platform/ids.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import type { Space } from './space.ts';
 import { type Creation, fileOf, type NewIds, transferOf } from './transfers-table.ts';
 
 /** The sweeper treats a group that no record names as left behind, but not this soon. */

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TryLater } from '../platform/errors.ts';
-import type { Body, Sink } from '../platform/volumes/body.ts';
+import { TryLater } from './errors.ts';
+import type { Body, Sink } from './volumes/body.ts';
 
 /** What was not used of the last second may be used at once. */
 const BURST_MS = 1_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RuleError } from '@szafa/protocol';
-import { networkOf, parseCidrs, plainAddress } from '../../src/transfers/pull/addresses.ts';
+import { networkOf, parseCidrs, plainAddress } from '../src/platform/http/addresses.ts';
 
 test('an address has one spelling', () => {
   for (const [given, plain] of [

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
+import { LONGEST_WAIT_MS, Pace, RateBook } from '../src/platform/rate-limit.ts';
 import { deposit, type Sink } from '../src/platform/volumes/body.ts';
-import { LONGEST_WAIT_MS, Pace, RateBook } from '../src/transfers/rate-limit.ts';
 
 test('a rate holds for all that somebody sends together, after a second at once', () => {
   let now = 1_000_000;

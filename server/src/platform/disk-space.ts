@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '../platform/errors.ts';
-import type { Body, Sink } from '../platform/volumes/body.ts';
+import { ServiceError } from './errors.ts';
+import type { Body, Sink } from './volumes/body.ts';
 
 /** Space for arriving bytes; call `end` when they have arrived, or will not. */
 export interface Reservation {

@@ -4,7 +4,15 @@
  * `--check` only says whether they are.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { answersOf, type Granted, type Route, refusalOf, routes, scopes, type Touch } from '@szafa/protocol';
+import {
+  answersOf,
+  type Route,
+  routes,
+  type ScopeCheck,
+  scopes,
+  type TokenGrant,
+  whyDenied,
+} from '@szafa/protocol';
 import type { TSchema } from 'typebox';
 import { settings } from '../server/src/config.ts';
 
@@ -66,7 +74,7 @@ function endpoints(): string {
 }
 
 /** What of a directory a token for that one may name. */
-const CONFINED: Record<Touch, string> = {
+const CONFINED: Record<ScopeCheck, string> = {
   file: 'files in it',
   'own file': 'files in it',
   files: 'files in it',
@@ -82,7 +90,7 @@ function access(): string {
   const rows = (Object.values(routes) as Route[])
     .filter((route) => route.access !== 'open')
     .map((route) => {
-      const may = (granted: Granted) => refusalOf(route, granted) === undefined;
+      const may = (granted: TokenGrant) => whyDenied(route, granted) === undefined;
       const own = route.folder?.some((touch) => touch.startsWith('own ')) ? 'its own' : 'yes';
       const cells = scopes.map((scope) =>
         may({ scope, onlyDir: null }) ? (scope === 'append' ? own : 'yes') : '-',

@@ -14,7 +14,7 @@ export type Access = 'open' | 'any' | 'read' | 'append' | 'full' | 'system';
  * What of a directory a request names: a file, or several in its body, a transfer, one of either that only whoever made it may use (unless
  * its token is full), the directory where something goes, or those of several things, or a list, of which a part is shown.
  */
-export type Touch =
+export type ScopeCheck =
   | 'file'
   | 'own file'
   | 'files'
@@ -25,19 +25,19 @@ export type Touch =
   | 'list';
 
 /** What a route asks of a token. */
-export interface Asked {
+export interface RouteAccess {
   access: Access;
   /**
    * Tokens for one directory may use it, and every thing of this kind that a request names must be in there. Without this
    * they may not.
    */
-  folder?: readonly Touch[];
+  folder?: readonly ScopeCheck[];
   /** The token of a visitor's upload may use it, for its own transfer. Elsewhere there is no such token. */
   visitors?: true;
 }
 
 /** What a token says of itself. */
-export interface Granted {
+export interface TokenGrant {
   /** `upload`: that of a visitor, who does one upload with it. */
   scope: Scope | 'upload';
   /** The one directory that it is for; null: the whole account. */
@@ -52,9 +52,9 @@ const ALLOWED: Record<Exclude<Access, 'open' | 'system'>, readonly Scope[]> = {
 };
 
 /** Why a token may not use a route, whatever the request names; undefined where it may. */
-export function refusalOf(
-  { access, folder, visitors }: Asked,
-  { scope, onlyDir }: Granted,
+export function whyDenied(
+  { access, folder, visitors }: RouteAccess,
+  { scope, onlyDir }: TokenGrant,
 ): string | undefined {
   if (access === 'open') return undefined;
   if (access === 'system') return 'this needs the system token';
@@ -69,12 +69,12 @@ export function refusalOf(
 }
 
 /** Whether there is anything of its account that it may not do. */
-export const isConfined = ({ scope, onlyDir }: Granted) => scope !== 'full' || onlyDir !== null;
+export const isRestricted = ({ scope, onlyDir }: TokenGrant) => scope !== 'full' || onlyDir !== null;
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z$/;
 
 /** When a token ends, in milliseconds since 1970; null: when it was not used for long, as a session. */
-export function checkEnd(text: string | null | undefined, now: number): number | null {
+export function checkExpiry(text: string | null | undefined, now: number): number | null {
   if (text === undefined || text === null) return null;
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) throw new RuleError('expires_at: not a time in UTC, as 2030-01-31T12:00:00Z');

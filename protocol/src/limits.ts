@@ -28,8 +28,8 @@ export const limits = {
   tokens: 1000,
   /** Directories of an account. */
   dirs: 10_000,
-  /** Entries of the audit log that an account may have of one day before it gets no more tokens. */
-  notedOfDay: 3000,
+  /** Entries of an account in the audit log in a day; then it can create no token, share or request. */
+  auditEntriesPerDay: 3000,
   /** Base64 of enc_params must fit a header that every common client and proxy accepts. */
   encParamsBase64Bytes: 12 * 1024,
   /** Base64 of what init takes, where it travels in a header. */

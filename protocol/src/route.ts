@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { Asked } from './access.ts';
+import type { RouteAccess } from './access.ts';
 import { limits } from './limits.ts';
 import { DetailBody, ErrorBody } from './resources.ts';
 import { Type } from './type.ts';
@@ -8,7 +8,7 @@ import { Type } from './type.ts';
  * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI
  * document shows. Paths use `{name}` for their parameters.
  */
-export interface Route extends Asked {
+export interface Route extends RouteAccess {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   summary: string;

@@ -1,8 +1,8 @@
+import type { Lookup } from './accounts/account-rows.ts';
 import { AccountsTable } from './accounts/accounts-table.ts';
 import { DeparturesTable } from './accounts/deletion-table.ts';
 import { FactorsTable } from './accounts/factors-table.ts';
 import { InvitationsTable } from './accounts/invitations-table.ts';
-import type { Lookup } from './accounts/lookup.ts';
 import { PasskeysTable } from './accounts/passkeys-table.ts';
 import { RecoveriesTable } from './accounts/recoveries-table.ts';
 import { SessionsTable } from './accounts/sessions-table.ts';

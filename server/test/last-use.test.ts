@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { expiredBefore, lastUse } from '../src/accounts/last-use.ts';
+import { expiredBefore, lastUse } from '../src/accounts/sessions.ts';
 
 test('a use is written down again after a sixteenth of the lifetime', () => {
   const ttl = 1600;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { NewTransfer } from '@szafa/protocol';
+import type { SessionRow } from '../src/accounts/account-rows.ts';
 import { insertAccount } from '../src/accounts/accounts-table.ts';
-import type { SessionRow } from '../src/accounts/lookup.ts';
 import { insertSession } from '../src/accounts/sessions-table.ts';
 import type { FileRow } from '../src/files/files-table.ts';
 import type { Metadata } from '../src/metadata.ts';

@@ -1,9 +1,10 @@
 /** The part of the metadata contract about sessions and tokens. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endLongestUnused, insertSession } from '../src/accounts/sessions-table.ts';
 import { addUsage } from '../src/files/usage.ts';
-import { note } from '../src/operator/audit-table.ts';
+import { recordAudit } from '../src/operator/audit-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, DIGEST, filed, fresh, NOW, openSession } from './metadata.fixture.ts';
 
@@ -62,7 +63,7 @@ export function sessionsContract(stores: Stores): void {
     assert.ok(typeof (await sessions.create(token({ dirId: null }), own, 2)) === 'object');
     assert.equal(await sessions.create(token(), own, 2), 'too many');
     const tomorrow = token({ now: wanted.now + 86_400_000 });
-    assert.equal(await sessions.create(token(), own, 9, 1), 'too often');
+    await assert.rejects(sessions.create(token(), own, 9, 1), { status: 429 });
     assert.ok(typeof (await stores.two.sessions.create(tomorrow, own, 9, 1)) === 'object', 'not for ever');
     assert.ok(await sessions.end(ann, (await sessions.list(ann))[0]!.id, wanted.now));
     await assert.rejects(sessions.create(token({ accountId: fresh() }), own, 9), { status: 401 });
@@ -216,7 +217,13 @@ export function sessionsContract(stores: Stores): void {
     await insertSession(stores.sql, { ...token, tokenHash: ended, expiresAt: 9 });
     await insertSession(stores.sql, { ...token, tokenHash: lasting, expiresAt: 10 });
     for (const at of [1, 2]) {
-      await note(stores.sql, { at, actor: 'operator', account: name, action: 'disabled', detail: `${at}` });
+      await recordAudit(stores.sql, {
+        at,
+        actor: 'operator',
+        account: name,
+        action: 'disabled',
+        detail: `${at}`,
+      });
     }
     await accounts.countFailure(name, 'old', 1, 10);
     await accounts.countFailure(name, 'kept', 2, 10);

@@ -278,7 +278,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'whoever is deleted can go on with what was begun',
-    file: 'server/src/accounts/live-account.ts',
+    file: 'server/src/accounts/account-rows.ts',
     find: 'AND leaving_since IS NULL ${forShare}',
     replace: '${forShare}',
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -622,14 +622,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'each use of a token costs a commit',
-    file: 'server/src/accounts/last-use.ts',
+    file: 'server/src/accounts/sessions.ts',
     find: 'now - writtenAt > Math.min(ttl / STEPS, HOUR_MS)',
     replace: 'now - writtenAt >= 0',
     tests: ['server/test/last-use.test.ts'],
   },
   {
     name: 'the allowance for what was not written down is forgotten',
-    file: 'server/src/accounts/last-use.ts',
+    file: 'server/src/accounts/sessions.ts',
     find: 'now - ttl - ttl / STEPS',
     replace: 'now - ttl',
     tests: ['server/test/last-use.test.ts'],

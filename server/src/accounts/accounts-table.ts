@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
-import { note } from '../operator/audit-table.ts';
+import { recordAudit } from '../operator/audit-table.ts';
 import { insertInto, isSame, Queries, type Sql } from '../platform/sql/sql.ts';
 import { IS_PRESENT } from '../sharing/received-table.ts';
-import { ADMIN_ACCOUNT, NO_ACCOUNT, outdateAccount } from '../upkeep/documents-table.ts';
+import { outdateAccount } from '../upkeep/documents-table.ts';
+import { ADMIN_ACCOUNT, NO_ACCOUNT } from './account-rows.ts';
 import { useInvitation } from './invitations-table.ts';
 import { endAlone, hasPasskeys, type UsedPasskey, usePasskey } from './passkeys-table.ts';
 import { endLongestUnused, endSessions, insertSession, type Opening } from './sessions-table.ts';
@@ -108,7 +109,7 @@ export class AccountsTable extends Queries {
       const account = { username, accountId, passwordHash, createdAt: now, keys, identity, recoveryHash };
       if (!(await insertAccount(tx, account))) return false;
       await outdateAccount(tx, username);
-      await note(tx, {
+      await recordAudit(tx, {
         at: now,
         actor: 'account',
         account: username,
@@ -187,7 +188,7 @@ export class AccountsTable extends Queries {
       // Whoever has shown the one before must not finish with it.
       if (recoveryHash !== undefined) await endRecoveries(tx, replaced.account_id);
       await outdateAccount(tx, username);
-      await note(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
+      await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
       return true;
     });
   }
@@ -210,7 +211,7 @@ export class AccountsTable extends Queries {
       await endRecoveries(tx, changed.account_id);
       if (noneAlone) await endAlone(tx, changed.account_id);
       await outdateAccount(tx, username);
-      await note(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
+      await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
       return true;
     });
   }

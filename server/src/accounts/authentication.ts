@@ -14,7 +14,7 @@ import type { ReadableFile } from '../files/files-table.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
 import type { Services } from '../services.ts';
 import type { TransferState } from '../transfers/transfers-table.ts';
-import type { Lookup } from './lookup.ts';
+import type { Lookup } from './account-rows.ts';
 import { requireDir, requireFound } from './scope.ts';
 import type { Caller } from './sessions.ts';
 

@@ -1,6 +1,6 @@
 import { removeDir } from '../files/directories-table.ts';
 import { HELD, type HeldFile, removeFiles } from '../files/removal.ts';
-import { type Actor, note } from '../operator/audit-table.ts';
+import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { endShares } from '../sharing/received-table.ts';
 import { removeRequests } from '../sharing/requests-table.ts';
@@ -46,7 +46,7 @@ export class DeparturesTable extends Queries {
       await removePasskeys(tx, row.account_id);
       // Its document goes.
       await outdateAccount(tx, username);
-      await note(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });
+      await recordAudit(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });
       return row;
     });
   }

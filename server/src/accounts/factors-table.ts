@@ -1,4 +1,4 @@
-import { type Actor, note } from '../operator/audit-table.ts';
+import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, Refused, refusal } from '../platform/sql/sql.ts';
 import type { UsedCode, UsedFactor } from './accounts-table.ts';
 import { removePasskeys, usePasskey } from './passkeys-table.ts';
@@ -21,7 +21,13 @@ export class FactorsTable extends Queries {
         ...[secret, step, username, proven],
       );
       if (set.length === 0) return false;
-      await note(tx, { at: now, actor: 'account', account: username, action: 'factor on', detail: 'totp' });
+      await recordAudit(tx, {
+        at: now,
+        actor: 'account',
+        account: username,
+        action: 'factor on',
+        detail: 'totp',
+      });
       return true;
     });
   }
@@ -41,7 +47,7 @@ export class FactorsTable extends Queries {
         );
         if (!removed) return false;
         if (!isCode && !(await usePasskey(tx, removed.account_id, used, { now }))) throw new Refused('used');
-        await note(tx, {
+        await recordAudit(tx, {
           at: now,
           actor: 'account',
           account: username,
@@ -66,7 +72,7 @@ export class FactorsTable extends Queries {
       if (passkeys === 0 && !hadTotp) return false;
       await tx.execute('UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ?', username);
       const detail = [hadTotp && 'totp', passkeys > 0 && `passkeys: ${passkeys}`].filter(Boolean).join(', ');
-      await note(tx, { at: now, actor, account: username, action: 'factor off', detail });
+      await recordAudit(tx, { at: now, actor, account: username, action: 'factor off', detail });
       return true;
     });
   }

@@ -1,4 +1,4 @@
-import { type Actor, note } from '../operator/audit-table.ts';
+import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { notInvited } from '../platform/errors.ts';
 import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
 
@@ -30,7 +30,13 @@ export async function useInvitation(
   if (!row) throw notInvited();
   if (row.quota_bytes !== null)
     await tx.execute('UPDATE users SET quota_bytes = ? WHERE username = ?', row.quota_bytes, username);
-  await note(tx, { at: now, actor: 'account', account: username, action: 'invitation used', detail: row.id });
+  await recordAudit(tx, {
+    at: now,
+    actor: 'account',
+    account: username,
+    action: 'invitation used',
+    detail: row.id,
+  });
 }
 
 /** By each of them one account may be registered. Their tokens are not kept. */
@@ -42,7 +48,7 @@ export class InvitationsTable extends Queries {
         `INSERT INTO invitations (token_hash, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`,
         ...[tokenHash, id, text, quota_bytes, created_at, expires_at],
       );
-      await note(tx, { at: created_at, actor, account: '', action: 'invitation made', detail: id });
+      await recordAudit(tx, { at: created_at, actor, account: '', action: 'invitation made', detail: id });
     });
   }
 
@@ -72,7 +78,7 @@ export class InvitationsTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const gone = await tx.execute('DELETE FROM invitations WHERE id = ? RETURNING id', id);
       if (gone.length === 0) return false;
-      await note(tx, { at: now, actor, account: '', action: 'invitation ended', detail: id });
+      await recordAudit(tx, { at: now, actor, account: '', action: 'invitation ended', detail: id });
       return true;
     });
   }

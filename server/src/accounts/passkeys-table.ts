@@ -1,4 +1,4 @@
-import { note } from '../operator/audit-table.ts';
+import { recordAudit } from '../operator/audit-table.ts';
 import { insertInto, isSame, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { endLongestUnused, endSessionsOf, insertSession, type Opening } from './sessions-table.ts';
@@ -133,7 +133,7 @@ export class PasskeysTable extends Queries {
         if (added.length === 0) throw new Refused('taken');
         if (!(await useChallenge(tx, passkey))) throw new Refused('answered');
         const detail = `passkey: ${name}`;
-        await note(tx, { at: now, actor: 'account', account: username, action: 'factor on', detail });
+        await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'factor on', detail });
         return 'done';
       })
       .catch(refusal<NotAdded>);
@@ -157,7 +157,7 @@ export class PasskeysTable extends Queries {
         if (!removed) throw new Refused('no passkey');
         await endSessionsOf(tx, username, credentialId, tokenHash);
         const detail = `passkey: ${removed.name}`;
-        await note(tx, { at: now, actor: 'account', account: username, action: 'factor off', detail });
+        await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'factor off', detail });
         return 'done';
       })
       .catch(refusal<'no passkey'>);
@@ -209,6 +209,6 @@ async function change(
   );
   if (!row) return undefined;
   await outdateAccount(tx, username);
-  await note(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
+  await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
   return row.account_id;
 }

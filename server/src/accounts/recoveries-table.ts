@@ -1,4 +1,4 @@
-import { note } from '../operator/audit-table.ts';
+import { recordAudit } from '../operator/audit-table.ts';
 import { isSame, Queries, Refused, refusal } from '../platform/sql/sql.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { endRecoveries, type NewSecrets } from './accounts-table.ts';
@@ -73,7 +73,7 @@ export class RecoveriesTable extends Queries {
         await endSessions(tx, username);
         await removePasskeys(tx, accountId);
         await outdateAccount(tx, username);
-        await note(tx, { at: now, actor: 'account', account: username, action: 'recovered' });
+        await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'recovered' });
         await insertSession(tx, { ...session, username, accountId, now });
         return 'done';
       })

@@ -1,7 +1,6 @@
 import { badDirectory, isNoSpace, isOsError, ServiceError, TryLater } from '../platform/errors.ts';
 import type { Creation } from '../transfers/transfers-table.ts';
 
-export const HOUR_SECONDS = 3600;
 /** When to ask again whether there are fewer unfinished uploads. */
 const CROWDED_SECONDS = 30;
 
@@ -10,9 +9,6 @@ export const overQuota = () =>
 
 export const tooManyOpen = () =>
   new TryLater(429, 'you have too many unfinished uploads; complete or cancel some of them', CROWDED_SECONDS);
-
-export const doneOften = () =>
-  new TryLater(429, 'too much has been done to this account today; try again later', HOUR_SECONDS);
 
 /** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
 export function notTaken(cause: unknown): never {

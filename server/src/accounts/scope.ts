@@ -1,4 +1,4 @@
-import { isConfined } from '@szafa/protocol';
+import { isRestricted } from '@szafa/protocol';
 import type { Metadata } from '../metadata.ts';
 import { OutOfScope } from '../platform/errors.ts';
 import type { TransferState } from '../transfers/transfers-table.ts';
@@ -42,7 +42,7 @@ export class Reach {
    * has begun, and may cancel only what they have.
    */
   async requireTransfer(caller: Caller, transferId: string, { own = false } = {}): Promise<void> {
-    if (!isConfined(caller)) return;
+    if (!isRestricted(caller)) return;
     requireFound(caller, await this.#metadata.transfers.state(transferId), { own });
   }
 }
@@ -53,7 +53,7 @@ export function requireFound(
   transfer: TransferState | undefined,
   { own = false } = {},
 ): void {
-  if (!isConfined(caller) || !transfer) return;
+  if (!isRestricted(caller) || !transfer) return;
   const { username, onlyDir, scope, sessionId } = caller;
   if (transfer.creator !== username) throw new OutOfScope('this token uses only uploads of its own account');
   if (onlyDir !== null && transfer.dir_id !== onlyDir) throw outOfReach();

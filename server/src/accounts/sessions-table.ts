@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { limits, type Scope } from '@szafa/protocol';
 import { holdDir } from '../files/directories-table.ts';
-import { isNotedOften, note } from '../operator/audit-table.ts';
+import { limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { readPages } from '../platform/sql/pages.ts';
 import { insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
-import { holdAccount } from './live-account.ts';
-import { type Lookup, SESSION, SESSIONS, type SessionRow } from './lookup.ts';
+import { type Lookup, requireLiveAccount, SESSION, SESSIONS, type SessionRow } from './account-rows.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 
@@ -144,11 +143,11 @@ export class SessionsTable extends Queries {
     session: NewSession,
     maker: string,
     most: number,
-    mostNoted: number = limits.notedOfDay,
-  ): Promise<{ id: string } | 'ended' | 'no directory' | 'too many' | 'too often'> {
+    mostEntries?: number,
+  ): Promise<{ id: string } | 'ended' | 'no directory' | 'too many'> {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
-      await holdAccount(tx, accountId);
+      await requireLiveAccount(tx, accountId);
       const [by] = await tx.query<Pick<ListedRow, 'id' | 'passkey'>>(
         `SELECT id, passkey FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`,
         maker,
@@ -156,10 +155,10 @@ export class SessionsTable extends Queries {
       if (!by) return 'ended';
       if (dirId != null && !(await holdDir(tx, username, dirId))) return 'no directory';
       if (await hasTokens(tx, username, most)) return 'too many';
-      if (await isNotedOften(tx, username, now, mostNoted)) return 'too often';
+      await limitAudit(tx, username, now, mostEntries);
       const id = await insertSession(tx, { ...session, madeBy: by.id, passkey: by.passkey });
       const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;
-      await note(tx, { at: now, actor: 'account', account: username, action: 'token made', detail });
+      await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'token made', detail });
       return { id };
     });
   }
@@ -192,7 +191,7 @@ export class SessionsTable extends Queries {
         ids = (await tx.query<{ id: string }>(made, list)).map((row) => row.id);
       }
       const noted = { at: now, actor: 'account', account: username, action: 'session ended' } as const;
-      await note(tx, { ...noted, detail: detail! });
+      await recordAudit(tx, { ...noted, detail: detail! });
       return true;
     });
   }
@@ -203,7 +202,7 @@ export class SessionsTable extends Queries {
       await holdMakers(tx, username);
       const ended = await endSessions(tx, username, tokenHash);
       if (ended > 0)
-        await note(tx, { at: now, actor: 'account', account: username, action: 'sessions ended' });
+        await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'sessions ended' });
       return ended;
     });
   }

@@ -1,15 +1,15 @@
 import {
   ADMIN,
-  type Asked,
-  checkEnd,
+  checkExpiry,
   cleanDevice,
-  type Granted,
   type ListedSession,
   limits,
   type NewToken,
+  type RouteAccess,
   RuleError,
-  refusalOf,
   type TokenBody,
+  type TokenGrant,
+  whyDenied,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
@@ -23,19 +23,16 @@ import {
 } from '../platform/errors.ts';
 import { hashToken, newToken, sameHash } from '../platform/ids.ts';
 import type { Paced } from '../platform/rate-limit.ts';
-import { ADMIN_ACCOUNT } from '../upkeep/documents-table.ts';
-import { lastUse } from './last-use.ts';
-import type { Lookup, SessionRow } from './lookup.ts';
-import { doneOften } from './refusals.ts';
+import { ADMIN_ACCOUNT, type Lookup, type SessionRow } from './account-rows.ts';
 import type { Opening } from './sessions-table.ts';
 
 /** An account as one that acts: the id tells it from a later one of the same name. */
-export interface Actor {
+export interface AccountRef {
   username: string;
   accountId: string;
 }
 
-export interface Caller extends Actor, Granted, Paced {
+export interface Caller extends AccountRef, TokenGrant, Paced {
   token: string;
   /** Null for the system token; of a visitor's upload the id of the request. */
   sessionId: string | null;
@@ -81,7 +78,7 @@ export class Sessions {
    */
   async identify<T>(
     header: string | undefined,
-    asked: Asked,
+    asked: RouteAccess,
     lookUp: Lookup<T>,
   ): Promise<{ caller: Caller; found: T }> {
     const token = bearer(header);
@@ -94,7 +91,7 @@ export class Sessions {
     const session = (await visitor?.(tokenHash, this.#now())) ?? (await this.#use(tokenHash, found));
     const { username, account_id: accountId, session_id: sessionId } = session;
     const { scope, only_dir: onlyDir, expires_at: endsAt } = session;
-    const refusal = refusalOf(asked, { scope, onlyDir });
+    const refusal = whyDenied(asked, { scope, onlyDir });
     if (refusal !== undefined) throw new OutOfScope(refusal);
     const rates = { uploadRate: session.upload_rate, downloadRate: session.download_rate };
     const granted = { token, sessionId, scope, onlyDir, endsAt };
@@ -144,7 +141,7 @@ export class Sessions {
         now,
         scope,
         dirId,
-        expiresAt: checkEnd(body.expires_at, now),
+        expiresAt: checkExpiry(body.expires_at, now),
       },
       hashToken(caller.token),
       limits.tokens,
@@ -152,7 +149,6 @@ export class Sessions {
     if (made === 'ended') throw ended();
     if (made === 'no directory') throw badDirectory();
     if (made === 'too many') throw new ServiceError(409, 'you have too many tokens; end some of them');
-    if (made === 'too often') throw doneOften();
     return { id: made.id, token };
   }
 
@@ -196,6 +192,22 @@ export function opening({ device = '' }: { device?: string }): { session: Openin
 /** The administrator is no registered user. */
 export function requireRegistered(username: string): void {
   if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
+}
+
+/**
+ * The last use is written at most once every sixteenth of the lifetime, or every hour, so that a request does not cost a
+ * commit. The stored time may be that much too old, and expiry allows for it.
+ */
+const STEPS = 16;
+const HOUR_MS = 3_600_000;
+
+export function lastUse(writtenAt: number, now: number, ttl: number): 'fresh' | 'stale' | 'expired' {
+  if (writtenAt < expiredBefore(now, ttl)) return 'expired';
+  return now - writtenAt > Math.min(ttl / STEPS, HOUR_MS) ? 'stale' : 'fresh';
+}
+
+export function expiredBefore(now: number, ttl: number): number {
+  return Math.floor(now - ttl - ttl / STEPS);
 }
 
 const ended = () => new DetailError(401, 'the token is unknown or has expired; log in again');

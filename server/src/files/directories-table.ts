@@ -1,11 +1,18 @@
 import { ADMIN, limits } from '@szafa/protocol';
-import { holdAccount } from '../accounts/live-account.ts';
-import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/lookup.ts';
+import {
+  ADMIN_ACCOUNT,
+  type Lookup,
+  requireLiveAccount,
+  SESSION,
+  SESSIONS,
+  type SessionRow,
+  sessionOf,
+} from '../accounts/account-rows.ts';
 import { tooManyDirs } from '../platform/errors.ts';
 import { readPages } from '../platform/sql/pages.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
-import { ADMIN_ACCOUNT, outdateAccount, outdateDir } from '../upkeep/documents-table.ts';
+import { outdateAccount, outdateDir } from '../upkeep/documents-table.ts';
 import { joined, moveUsageToRoot, noteChange } from './usage.ts';
 
 export interface DirRow {
@@ -77,7 +84,7 @@ export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
 }
 
 export class DirsTable extends Queries {
-  /** Undefined when the owner has that name already. `accountId`: only while that account is there; see `holdAccount`. */
+  /** Undefined when the owner has that name already. `accountId`: only while that account is there; see `requireLiveAccount`. */
   create(
     owner: string,
     name: string,
@@ -86,7 +93,7 @@ export class DirsTable extends Queries {
     most: number = limits.dirs,
   ): Promise<number | undefined> {
     return this.sql.transaction(async (tx) => {
-      await holdAccount(tx, accountId);
+      await requireLiveAccount(tx, accountId);
       const [row] = await tx.execute<{ dir_id: number }>(
         `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
          ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`,

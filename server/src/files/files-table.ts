@@ -1,6 +1,13 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
-import { holdAccount } from '../accounts/live-account.ts';
-import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/lookup.ts';
+import {
+  ADMIN_ACCOUNT,
+  type Lookup,
+  requireLiveAccount,
+  SESSION,
+  SESSIONS,
+  type SessionRow,
+  sessionOf,
+} from '../accounts/account-rows.ts';
 import { insertInto, Queries, type Sql, type Value } from '../platform/sql/sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from '../transfers/transfer-rows.ts';
 import {
@@ -11,7 +18,7 @@ import {
   parseEntry,
   placeOf,
 } from '../transfers/volumes-table.ts';
-import { ADMIN_ACCOUNT, outdate } from '../upkeep/documents-table.ts';
+import { outdate } from '../upkeep/documents-table.ts';
 import { holdAnyDir, holdDir } from './directories-table.ts';
 import { isOverQuota } from './quota-check.ts';
 import { thumbnailOf } from './thumbnails-table.ts';
@@ -282,7 +289,7 @@ export class FilesTable extends Queries {
   /** Puts a record back whose volumes could not be removed, unless the lease of `remove` is over and lost. */
   restore({ file, accountId, transfer }: RemovedFile, notBefore: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      await holdAccount(tx, accountId);
+      await requireLiveAccount(tx, accountId);
       const held = await tx.execute(
         'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id',
         file.file_id,
@@ -305,7 +312,7 @@ export class FilesTable extends Queries {
     quota?: number,
   ): Promise<'begun' | 'exists' | 'no directory' | 'over quota'> {
     return this.sql.transaction(async (tx) => {
-      await holdAccount(tx, target.accountId ?? ADMIN_ACCOUNT);
+      await requireLiveAccount(tx, target.accountId ?? ADMIN_ACCOUNT);
       if (!(await holdDir(tx, target.owner, target.dirId))) return 'no directory';
       // A clone that finishes at this moment has either left its file for the next line, or not begun to.
       await lockFile(tx, source.file_id);

@@ -1,5 +1,5 @@
 import type { Volume } from '@szafa/protocol';
-import type { Actor } from '../accounts/sessions.ts';
+import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Space } from '../platform/disk-space.ts';
@@ -98,7 +98,7 @@ export class Files {
     if (result === 'no directory') throw badDirectory();
   }
 
-  async clone(fileId: string, { username, accountId }: Actor, dirId: number): Promise<string> {
+  async clone(fileId: string, { username, accountId }: AccountRef, dirId: number): Promise<string> {
     const source = await this.owned(fileId, username);
     const room = await this.#space.forVolumes(source.stored_size);
     try {

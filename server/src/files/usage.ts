@@ -1,5 +1,5 @@
 import { ADMIN } from '@szafa/protocol';
-import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/lookup.ts';
+import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/account-rows.ts';
 import type { Sql } from '../platform/sql/sql.ts';
 import { parseEntry } from '../transfers/volumes-table.ts';
 

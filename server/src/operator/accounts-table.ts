@@ -3,7 +3,7 @@ import { ALL_DIRS, joined } from '../files/usage.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE, OPEN_COUNTS, openCounts } from '../transfers/transfer-rows.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
-import { type Actor, note } from './audit-table.ts';
+import { type Actor, recordAudit } from './audit-table.ts';
 
 /** An account as an operator sees it. */
 export interface AccountRow extends AccountLimits {
@@ -93,7 +93,7 @@ export class AccountRecords extends Queries {
       await outdateAccount(tx, username);
       const detail = named.map((name) => `${name} ${change[name] ?? 'as the settings say'}`).join(', ');
       const action = named.join() === 'quota_bytes' ? 'quota changed' : 'limits changed';
-      await note(tx, { at: now, actor, account: username, action, detail });
+      await recordAudit(tx, { at: now, actor, account: username, action, detail });
       return true;
     });
   }
@@ -115,7 +115,7 @@ export class AccountRecords extends Queries {
         username,
       );
       await outdateAccount(tx, username);
-      await note(tx, { at: now, actor, account: username, action: disabled ? 'disabled' : 'enabled' });
+      await recordAudit(tx, { at: now, actor, account: username, action: disabled ? 'disabled' : 'enabled' });
       return 'changed';
     });
   }
@@ -125,7 +125,7 @@ export class AccountRecords extends Queries {
     return this.sql.transaction(async (tx) => {
       if (!(await lockAccount(tx, username))) return undefined;
       const ended = await tx.execute('DELETE FROM sessions WHERE username = ? RETURNING username', username);
-      await note(tx, {
+      await recordAudit(tx, {
         at: now,
         actor,
         account: username,

@@ -1,3 +1,5 @@
+import { limits } from '@szafa/protocol';
+import { TryLater } from '../platform/errors.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 
 /** The account itself, an operator with a command, one with the system token, or the service by itself. */
@@ -29,37 +31,46 @@ export type Action =
   | 'read-only on'
   | 'read-only off';
 
-export interface Noted {
+export interface AuditEntry {
   at: number;
   actor: Actor;
-  /** The name of the account that it was done to; empty where it concerns the whole service. */
+  /** The account concerned; empty if the entry is about the whole server. */
   account: string;
   action: Action;
-  /** What else there is to know, in a few words; never a secret, never an address. */
+  /** More about it in a few words; never a secret, never an address. */
   detail?: string;
 }
 
-export type AuditRow = Required<Noted> & { seq: number };
+export type AuditRow = Required<AuditEntry> & { seq: number };
 
-/** What operators and accounts did to accounts. Written in the transaction of what it tells. */
-export async function note(tx: Sql, { at, actor, account, action, detail = '' }: Noted): Promise<void> {
+/** Writes an entry in the transaction of the change that it is about. */
+export async function recordAudit(
+  tx: Sql,
+  { at, actor, account, action, detail = '' }: AuditEntry,
+): Promise<void> {
   await tx.execute(
     'INSERT INTO audit (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)',
-    at,
-    actor,
-    account,
-    action,
-    detail,
+    ...[at, actor, account, action, detail],
   );
 }
 
 const DAY_MS = 86_400_000;
+const RETRY_SECONDS = 3600;
 
-/** Whether more than so many entries of an account are from the last day. */
-export async function isNotedOften(tx: Sql, account: string, now: number, most: number): Promise<boolean> {
+/**
+ * Throws 429 if the account has more than `most` entries from the last day. Creating and ending tokens, shares and requests
+ * costs a client nothing, and each writes an entry: this bounds the audit log.
+ */
+export async function limitAudit(
+  tx: Sql,
+  account: string,
+  now: number,
+  most: number = limits.auditEntriesPerDay,
+): Promise<void> {
   const text = 'SELECT at FROM audit WHERE account = ? ORDER BY seq DESC LIMIT 1 OFFSET ?';
   const [row] = await tx.query<{ at: number }>(text, account, most);
-  return row !== undefined && row.at > now - DAY_MS;
+  if (row !== undefined && row.at > now - DAY_MS)
+    throw new TryLater(429, 'too many account changes today; try again tomorrow', RETRY_SECONDS);
 }
 
 const COLUMNS = 'seq, at, actor, account, action, detail';

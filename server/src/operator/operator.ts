@@ -28,7 +28,7 @@ import { cancelUpload } from '../transfers/transfers.ts';
 import { scrubState } from '../upkeep/scrub.ts';
 import { VERSION } from '../version.ts';
 import type { AccountRow } from './accounts-table.ts';
-import { type Actor, note } from './audit-table.ts';
+import { type Actor, recordAudit } from './audit-table.ts';
 import { requireWritable } from './mode.ts';
 
 /** A page of a list, and where the next one begins. */
@@ -178,7 +178,7 @@ export class Operator {
     if (!transfer) throw new ServiceError(404, 'no such upload');
     const [at, actor, account] = [this.#now(), this.#actor, transfer.creator];
     await cancelUpload(this.#metadata, this.#volumes, transfer, at, (tx) =>
-      note(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
+      recordAudit(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
     );
   }
 

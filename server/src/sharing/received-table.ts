@@ -1,5 +1,5 @@
 import { limits } from '@szafa/protocol';
-import { note } from '../operator/audit-table.ts';
+import { recordAudit } from '../operator/audit-table.ts';
 import { hold, Queries, type Sql } from '../platform/sql/sql.ts';
 import { close } from './share-parts.ts';
 
@@ -88,7 +88,13 @@ export class ReceivedTable extends Queries {
       if (!share) return false;
       await close(tx, id, 'ended', now, true);
       const detail = `${id} by ${share.recipient}`;
-      await note(tx, { at: now, actor: 'account', account: share.owner, action: 'share ended', detail });
+      await recordAudit(tx, {
+        at: now,
+        actor: 'account',
+        account: share.owner,
+        action: 'share ended',
+        detail,
+      });
       return true;
     });
   }

@@ -1,6 +1,6 @@
 import { type Ending, limits, type NewTransfer } from '@szafa/protocol';
-import { holdAccount } from '../accounts/live-account.ts';
-import { type Actor, isNotedOften, note } from '../operator/audit-table.ts';
+import { requireLiveAccount } from '../accounts/account-rows.ts';
+import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { countSome, hold, insertInto, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { type Bounds, type Creation, createTransfer } from '../transfers/create-transfer.ts';
 import { NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
@@ -96,13 +96,10 @@ export async function removeRequests(tx: Sql, owner: string, limit: number): Pro
  * that no number of visitors and nodes passes its limits; a row goes with a transfer that is given up, and stays with one that is done.
  */
 export class RequestsTable extends Queries {
-  create(
-    request: NewRequest,
-    mostNoted: number = limits.notedOfDay,
-  ): Promise<'made' | 'taken' | 'too many' | 'too often'> {
+  create(request: NewRequest, mostEntries?: number): Promise<'made' | 'taken' | 'too many'> {
     const { id, owner, accountId, header, accessHash, own, files, bytes, now, expiresAt } = request;
     return this.sql.transaction(async (tx) => {
-      await holdAccount(tx, accountId);
+      await requireLiveAccount(tx, accountId);
       await hold(tx, `requests ${accountId}`);
       const [same] = await tx.query<{ account_id: string; header: string; access_hash: string }>(
         'SELECT account_id, header, access_hash FROM requests WHERE id = ?',
@@ -117,12 +114,18 @@ export class RequestsTable extends Queries {
         owner,
       );
       if (count!.count >= limits.requestsOfAccount) return 'too many';
-      if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
+      await limitAudit(tx, owner, now, mostEntries);
       await tx.execute(
         insertInto('requests', REQUEST_COLUMNS),
         ...[id, owner, accountId, header, accessHash, own, files, bytes, now, expiresAt, null, null],
       );
-      await note(tx, { at: now, actor: 'account', account: owner, action: 'request made', detail: id });
+      await recordAudit(tx, {
+        at: now,
+        actor: 'account',
+        account: owner,
+        action: 'request made',
+        detail: id,
+      });
       return 'made';
     });
   }
@@ -157,7 +160,7 @@ export class RequestsTable extends Queries {
       if (owner !== undefined) await tx.execute("UPDATE requests SET own = '' WHERE id = ?", id);
       if (request.ended_at !== null) return owner !== undefined;
       await tx.execute("UPDATE requests SET ended_at = ?, ending = 'ended' WHERE id = ?", now, id);
-      await note(tx, { at: now, actor, account: request.owner, action: 'request ended', detail: id });
+      await recordAudit(tx, { at: now, actor, account: request.owner, action: 'request ended', detail: id });
       return true;
     });
   }
@@ -209,7 +212,7 @@ export class RequestsTable extends Queries {
   ): Promise<Creation | 'over' | 'crowded' | NoRoom> {
     return this.sql
       .transaction<Creation | 'over' | 'crowded' | NoRoom>(async (tx) => {
-        await holdAccount(tx, ids.accountId);
+        await requireLiveAccount(tx, ids.accountId);
         const [request] = await tx.query<Pick<RequestRow, 'files' | 'bytes'>>(
           `SELECT r.files, r.bytes FROM requests r WHERE r.id = ? AND ${IS_OPEN} ${tx.dialect.forUpdate}`,
           id,

@@ -1,5 +1,5 @@
 import {
-  checkEnd,
+  checkExpiry,
   checkStreamedInit,
   checkUpload,
   type Ending,
@@ -10,7 +10,6 @@ import {
   RuleError,
   type UploadBody,
 } from '@szafa/protocol';
-import { doneOften } from '../accounts/refusals.ts';
 import { type Caller, requireRegistered } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
@@ -55,12 +54,11 @@ export class Requests {
     this.#visitors.requireOn();
     const { id, header, access: accessHash, own, max_files: files, max_bytes: bytes } = body;
     const now = this.#now();
-    const expiresAt = checkEnd(body.expires_at, now);
+    const expiresAt = checkExpiry(body.expires_at, now);
     const fields = { id, owner: username, accountId, header, accessHash, own, files, bytes, now, expiresAt };
     const made = await this.#deps.metadata.requests.create(fields);
     if (made === 'taken') throw new ServiceError(409, 'there is another request of this id');
     if (made === 'too many') throw new ServiceError(409, 'you have too many requests; end some of them');
-    if (made === 'too often') throw doneOften();
   }
 
   async list({ username }: Caller): Promise<ListedRequest[]> {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Ending, limits } from '@szafa/protocol';
-import { holdAccount } from '../accounts/live-account.ts';
+import { requireLiveAccount } from '../accounts/account-rows.ts';
 import { isFileId, JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from '../files/files-table.ts';
-import { type Actor, isNotedOften, note } from '../operator/audit-table.ts';
+import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { countSome, hold, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
 import { IS_OPEN, IS_PRESENT, OF_AN_ACCOUNT, recipientOf, THERE, type Unfit } from './received-table.ts';
 import { close, insertFiles, TICKET_COLUMNS } from './share-parts.ts';
@@ -74,11 +74,11 @@ const THIS_TICKET = 'share_id = ? AND ticket_hash = ?';
 export class SharesTable extends Queries {
   create(
     share: NewShare,
-    mostNoted: number = limits.notedOfDay,
-  ): Promise<'made' | 'taken' | 'too many' | 'too often' | Unfit | { unknown: string[] }> {
+    mostEntries?: number,
+  ): Promise<'made' | 'taken' | 'too many' | Unfit | { unknown: string[] }> {
     const { id, owner, accountId, files, now } = share;
     return this.sql.transaction(async (tx) => {
-      await holdAccount(tx, accountId);
+      await requireLiveAccount(tx, accountId);
       await hold(tx, `shares ${accountId}`);
       const { accessHash, username, letter } = { ...NOBODY, ...share.for };
       const [same] = await tx.query<
@@ -92,7 +92,7 @@ export class SharesTable extends Queries {
         return own && toSame ? 'made' : 'taken';
       }
       if (await this.#isFull(tx, share)) return 'too many';
-      if (await isNotedOften(tx, owner, now, mostNoted)) return 'too often';
+      await limitAudit(tx, owner, now, mostEntries);
       const there = await tx.query<{ file_id: string }>(
         `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ? AND trashed_at = 0`,
         JSON.stringify(files.filter(isFileId)),
@@ -112,7 +112,7 @@ export class SharesTable extends Queries {
       );
       await insertFiles(tx, id, files);
       const detail = username === null ? id : `${id} for ${username}`;
-      await note(tx, { at: now, actor: 'account', account: owner, action: 'share made', detail });
+      await recordAudit(tx, { at: now, actor: 'account', account: owner, action: 'share made', detail });
       return 'made';
     });
   }
@@ -182,7 +182,7 @@ export class SharesTable extends Queries {
         return owner !== undefined;
       }
       await close(tx, id, 'ended', now, owner === undefined);
-      await note(tx, { at: now, actor, account: share.owner, action: 'share ended', detail: id });
+      await recordAudit(tx, { at: now, actor, account: share.owner, action: 'share ended', detail: id });
       return true;
     });
   }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import {
-  checkEnd,
+  checkExpiry,
   checkShare,
   type Ending,
   isShareId,
@@ -15,7 +15,6 @@ import {
   type StoredIdentity,
   type TicketBody,
 } from '@szafa/protocol';
-import { doneOften, HOUR_SECONDS } from '../accounts/refusals.ts';
 import { type Caller, requireRegistered } from '../accounts/sessions.ts';
 import { digestsOf, type SmallBody } from '../files/digests.ts';
 import type { ReadableFile } from '../files/files-table.ts';
@@ -91,12 +90,11 @@ export class Shares {
       for: to ?? { accessHash: access! },
       own: body.own,
       now,
-      expiresAt: checkEnd(body.expires_at, now),
+      expiresAt: checkExpiry(body.expires_at, now),
       downloads: body.downloads ?? null,
     });
     if (made === 'taken') throw new ServiceError(409, 'there is another share of this id');
     if (made === 'too many') throw new ServiceError(409, 'you share too much; end some of your shares');
-    if (made === 'too often') throw doneOften();
     if (made === 'nobody') throw nobody({ files: [] });
     if (made === 'no identity') throw new ServiceError(409, 'this account has no public keys to share with');
     if (made === 'overfilled')
@@ -235,7 +233,7 @@ export class Shares {
     }
     if (taken === 'crowded') {
       const busy = 'too many download this at the same time; try again later';
-      throw this.#visitors.refused('limit', new TryLater(429, busy, HOUR_SECONDS));
+      throw this.#visitors.refused('limit', new TryLater(429, busy, 3600));
     }
     if (taken.isNew) this.#deps.onDownload?.();
     return iso(taken.expiresAt);

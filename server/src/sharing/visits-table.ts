@@ -1,4 +1,4 @@
-import type { SessionRow } from '../accounts/lookup.ts';
+import type { SessionRow } from '../accounts/account-rows.ts';
 import type { Sql } from '../platform/sql/sql.ts';
 
 /** How an upload or a ticket is counted by the visitor's address. */

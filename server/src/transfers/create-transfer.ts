@@ -1,13 +1,13 @@
 /** How transfers begin: those that are to be uploaded, and those that come with all that they are. */
+
 import type { NewTransfer } from '@szafa/protocol';
-import { isAlwaysThere, present } from '../accounts/live-account.ts';
+import { ADMIN_ACCOUNT, isAdmin, liveAccount } from '../accounts/account-rows.ts';
 import { holdDir } from '../files/directories-table.ts';
 import { countedOf, type FileRow, insertFile } from '../files/files-table.ts';
 import { isOverQuota } from '../files/quota-check.ts';
 import { extraOf, holdUsage } from '../files/usage.ts';
 import { accountGone } from '../platform/errors.ts';
 import { Refused, type Sql } from '../platform/sql/sql.ts';
-import { ADMIN_ACCOUNT } from '../upkeep/documents-table.ts';
 import { type Crowd, isCrowded, OWN_MOST } from './open-limit.ts';
 import { insertTransfer, type NewIds, OPEN, type TransferRow, transferOf } from './transfer-rows.ts';
 import { insertVolumes } from './volumes-table.ts';
@@ -77,10 +77,10 @@ async function insertOf<Row = object>(
   { accountId = ADMIN_ACCOUNT }: NewIds,
   returning = 'transfer_id',
 ): Promise<Row | undefined> {
-  const asked = isAlwaysThere(accountId) ? [] : [accountId];
-  const both = [returning, ...asked.map(() => `(${present(tx.dialect)}) AS present`)].join(', ');
-  const inserted = await insertTransfer<Row & { present?: number | null }>(tx, row, both, asked);
-  if (inserted?.present === null) throw accountGone();
+  const asked = isAdmin(accountId) ? [] : [accountId];
+  const both = [returning, ...asked.map(() => `(${liveAccount(tx.dialect)}) AS live`)].join(', ');
+  const inserted = await insertTransfer<Row & { live?: number | null }>(tx, row, both, asked);
+  if (inserted?.live === null) throw accountGone();
   return inserted;
 }
 

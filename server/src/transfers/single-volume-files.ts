@@ -1,6 +1,6 @@
 import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } from '@szafa/protocol';
 import { notTaken, refuse } from '../accounts/refusals.ts';
-import type { Actor } from '../accounts/sessions.ts';
+import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { manifestOf } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
@@ -29,7 +29,7 @@ const AT_ONCE = 16;
 type Settings = Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced'>;
 
 /** Who begins an upload, and by which session. */
-export type Maker = Actor & { sessionId?: string | null };
+export type Maker = AccountRef & { sessionId?: string | null };
 
 export const makerOf = ({ username, accountId, sessionId = null }: Maker) => ({
   creator: username,

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
-import { holdAccount } from '../accounts/live-account.ts';
+import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
 import { isOverAllowance, isOverQuota } from '../files/quota-check.ts';
 import { holdUsage } from '../files/usage.ts';
 import { Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
-import { ADMIN_ACCOUNT } from '../upkeep/documents-table.ts';
 import { OWN_MOST } from './open-limit.ts';
 import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
 import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes-table.ts';
@@ -199,7 +198,7 @@ export class StreamedTable extends Queries {
   ): Promise<TransferRow | Filing | undefined> {
     return this.sql
       .transaction<TransferRow | Filing | undefined>(async (tx) => {
-        await holdAccount(tx, accountId);
+        await requireLiveAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
         const said = saidOf(file);

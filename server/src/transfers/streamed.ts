@@ -1,6 +1,6 @@
 import { limits, parseContentDigest, type StreamedFile, type Volume } from '@szafa/protocol';
 import { overQuota, tooManyOpen } from '../accounts/refusals.ts';
-import type { Actor } from '../accounts/sessions.ts';
+import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import { ServiceError, unknownTransfer, VolumeRejected } from '../platform/errors.ts';
@@ -112,7 +112,7 @@ export class StreamedVolumes {
   }
 
   /** Makes the transfer one in `storing`, as any other. */
-  async beginStoring(transfer: TransferRow, owner: Actor, file: StreamedFile): Promise<TransferRow> {
+  async beginStoring(transfer: TransferRow, owner: AccountRef, file: StreamedFile): Promise<TransferRow> {
     const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
     const { username, accountId } = owner;
     const { streamed } = this.#metadata;

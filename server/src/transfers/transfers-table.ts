@@ -1,13 +1,22 @@
 import type { NewTransfer } from '@szafa/protocol';
-import { holdAccount, isAlwaysThere, present } from '../accounts/live-account.ts';
-import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/lookup.ts';
+import {
+  ADMIN_ACCOUNT,
+  isAdmin,
+  type Lookup,
+  liveAccount,
+  requireLiveAccount,
+  SESSION,
+  SESSIONS,
+  type SessionRow,
+  sessionOf,
+} from '../accounts/account-rows.ts';
 import { holdDir } from '../files/directories-table.ts';
 import { insertFile } from '../files/files-table.ts';
 import { isOverQuota } from '../files/quota-check.ts';
 import { holdUsage } from '../files/usage.ts';
 import { countSome, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { forgetUpload, visitOf } from '../sharing/visits-table.ts';
-import { ADMIN_ACCOUNT, outdate, outdateFile } from '../upkeep/documents-table.ts';
+import { outdate, outdateFile } from '../upkeep/documents-table.ts';
 import { forgetArrivals } from './arrivals-table.ts';
 import {
   type Bounds,
@@ -151,7 +160,7 @@ export class TransfersTable extends Queries {
     if (stored) return stored;
     const row = await this.get(transferId);
     // Nobody else has begun it.
-    if (row && isOpen(row.status)) await this.sql.transaction((tx) => holdAccount(tx, accountId));
+    if (row && isOpen(row.status)) await this.sql.transaction((tx) => requireLiveAccount(tx, accountId));
     return row;
   }
 
@@ -164,7 +173,7 @@ export class TransfersTable extends Queries {
   ): Promise<TransferRow | 'over quota' | undefined> {
     const row = await this.sql
       .transaction(async (tx) => {
-        await holdAccount(tx, accountId);
+        await requireLiveAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
         await holdUsage(tx, owner);
@@ -277,11 +286,11 @@ async function store(
   owner: string,
   accountId: string,
 ): Promise<TransferRow | undefined> {
-  const asked = isAlwaysThere(accountId) ? [] : [accountId];
+  const asked = isAdmin(accountId) ? [] : [accountId];
   const [row] = await sql.execute<TransferRow>(
     `UPDATE transfers SET status = 'storing', owner = ?
      WHERE transfer_id = ? AND status IN ('uploading', 'failed')
-     ${asked.length > 0 ? `AND EXISTS (${present(sql.dialect)})` : ''} RETURNING ${COLUMNS}`,
+     ${asked.length > 0 ? `AND EXISTS (${liveAccount(sql.dialect)})` : ''} RETURNING ${COLUMNS}`,
     ...[owner, transferId, ...asked],
   );
   return row;

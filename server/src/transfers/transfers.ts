@@ -15,9 +15,8 @@ import {
   type StreamedInitBody,
   type Volume,
 } from '@szafa/protocol';
-import { lastUse } from '../accounts/last-use.ts';
 import { notFiled, notTaken, refuse } from '../accounts/refusals.ts';
-import type { Actor, Caller } from '../accounts/sessions.ts';
+import { type AccountRef, type Caller, lastUse } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { manifestFor } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
@@ -47,7 +46,7 @@ type Settings = Pick<
 >;
 
 /** Who completes one, and by what. */
-type Completer = Actor & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
+type Completer = AccountRef & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
 
 /** One that is being stored is a file in a moment. */
 const CANCELLED = ['uploading', 'failed'] as const;
@@ -230,7 +229,7 @@ export class Transfers {
 
   #beginStoring(
     transferId: string,
-    { username, accountId }: Actor,
+    { username, accountId }: AccountRef,
   ): Promise<TransferRow | 'over quota' | undefined> {
     const { transfers } = this.#metadata;
     return this.#quota === undefined

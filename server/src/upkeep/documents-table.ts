@@ -1,10 +1,7 @@
 import { type AccountLimits, ADMIN, limitNames, noLimits } from '@szafa/protocol';
+import { ADMIN_ACCOUNT } from '../accounts/account-rows.ts';
 import { readPages } from '../platform/sql/pages.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
-
-/** Who is no registered user has a fixed id: the administrator, and nobody. */
-export const ADMIN_ACCOUNT = 'admin';
-export const NO_ACCOUNT = 'none';
 
 export interface AccountState extends AccountLimits {
   username: string;

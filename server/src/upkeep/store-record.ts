@@ -1,4 +1,4 @@
-import { type Actor, note } from '../operator/audit-table.ts';
+import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
 
@@ -61,7 +61,7 @@ export class StoreRecord extends Queries {
         const open = "touched_at < ? AND status IN ('uploading', 'failed')";
         await tx.execute(`UPDATE transfers SET touched_at = ? WHERE ${open}`, now, now);
       }
-      await note(tx, { at: now, actor, account: '', action: on ? 'read-only on' : 'read-only off' });
+      await recordAudit(tx, { at: now, actor, account: '', action: on ? 'read-only on' : 'read-only off' });
       return true;
     });
   }

@@ -1,6 +1,6 @@
 import { limits } from '@szafa/protocol';
 import { Departures } from '../accounts/deletion.ts';
-import { expiredBefore } from '../accounts/last-use.ts';
+import { expiredBefore } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Mode } from '../operator/mode.ts';

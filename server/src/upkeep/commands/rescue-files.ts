@@ -1,4 +1,5 @@
 import { ADMIN, limits } from '@szafa/protocol';
+import { ADMIN_ACCOUNT } from '../../accounts/account-rows.ts';
 import { insertFile } from '../../files/files-table.ts';
 import { unclaim } from '../../files/garbage-table.ts';
 import { THUMBNAIL } from '../../files/thumbnails-table.ts';
@@ -9,7 +10,7 @@ import { newName } from '../../platform/volumes/names.ts';
 import type { Manifest } from '../../platform/volumes/store.ts';
 import { saidOf } from '../../transfers/streamed-table.ts';
 import { entryOf, forgetVolumes, insertVolumes } from '../../transfers/volumes-table.ts';
-import { ADMIN_ACCOUNT, outdate, outdateAccount } from '../documents-table.ts';
+import { outdate, outdateAccount } from '../documents-table.ts';
 import { claimOrphan } from '../orphans-table.ts';
 import type { Pair } from './pair.ts';
 import { type AccountRescue, isTime, type Taking } from './rescue-accounts.ts';

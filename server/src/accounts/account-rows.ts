@@ -1,0 +1,64 @@
+/** SQL that other features' queries share: who a token belongs to, and whether an account still exists. */
+import type { TokenGrant } from '@szafa/protocol';
+import { accountGone } from '../platform/errors.ts';
+import type { Dialect, Sql } from '../platform/sql/sql.ts';
+
+/** Account ids of owners that are no registered users: the administrator, and nobody. */
+export const ADMIN_ACCOUNT = 'admin';
+export const NO_ACCOUNT = 'none';
+export const isAdmin = (accountId: string) => accountId === ADMIN_ACCOUNT;
+
+/** Selects an account that is not being deleted, and keeps it so until the transaction ends. */
+export const liveAccount = ({ forShare }: Dialect) =>
+  `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NULL ${forShare}`;
+
+/**
+ * Every transaction that creates something for an account starts with this: a request may take an hour, and its account may
+ * be deleted by then, or its name belong to somebody else.
+ */
+export async function requireLiveAccount(tx: Sql, accountId: string): Promise<void> {
+  if (isAdmin(accountId)) return;
+  if ((await tx.query(liveAccount(tx.dialect), accountId)).length === 0) throw accountGone();
+}
+
+/** A session or token, with the facts about its account that every request needs. */
+export interface SessionRow {
+  session_id: string;
+  username: string;
+  account_id: string;
+  used_at: number;
+  scope: TokenGrant['scope'];
+  /** The only directory it may use; null: all. */
+  only_dir: number | null;
+  /** Null: it expires when unused. */
+  expires_at: number | null;
+  /** Since when an operator has disabled the account. */
+  disabled_at: number | null;
+  /** The account's own limits in bytes per second, on each node. */
+  upload_rate: number | null;
+  download_rate: number | null;
+}
+
+/** The columns of `SessionRow`, with `s` for the session and `c` for its account. */
+export const SESSION = `s.id AS session_id, s.username, s.account_id, s.used_at, s.scope, s.dir_id AS only_dir, s.expires_at,
+  c.disabled_at, c.upload_rate, c.download_rate`;
+export const SESSIONS = 'sessions s JOIN users c ON c.account_id = s.account_id';
+
+/** Picks the session's columns from a row that has more. */
+export function sessionOf(row: SessionRow): SessionRow {
+  const { session_id, username, account_id, used_at, scope, only_dir, expires_at } = row;
+  const { disabled_at, upload_rate, download_rate } = row;
+  return {
+    ...{ session_id, username, account_id, used_at, scope, only_dir, expires_at },
+    ...{ disabled_at, upload_rate, download_rate },
+  };
+}
+
+/** How a route reads the caller's session and its own data in one query. */
+export interface Lookup<T> {
+  /** The system token has no session. */
+  admin: () => Promise<T>;
+  session: (tokenHash: string) => Promise<(SessionRow & T) | undefined>;
+  /** On routes for visitors: the upload this token belongs to, if it is the one in the request. */
+  visitor?: (tokenHash: string, now: number) => Promise<(SessionRow & T) | undefined>;
+}

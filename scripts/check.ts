@@ -12,29 +12,18 @@ const bin = (name: string) => `node_modules/.bin/${name}`;
 /** The import rule: what each package may import of ours. `bench` and `tests` may import everything. */
 const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
+  format: ['@szafa/protocol'],
   server: ['@szafa/protocol'],
-  client: ['@szafa/protocol'],
-  cli: [
-    '@szafa/client',
-    '@szafa/client/format',
-    '@szafa/client/node',
-    '@szafa/client/strength',
-    '@szafa/protocol',
-  ],
-  web: [
-    '@szafa/client',
-    '@szafa/client/format',
-    '@szafa/client/qr',
-    '@szafa/client/strength',
-    '@szafa/protocol',
-  ],
+  client: ['@szafa/format', '@szafa/format/segments', '@szafa/protocol'],
+  cli: ['@szafa/client', '@szafa/client/node', '@szafa/client/strength', '@szafa/format', '@szafa/protocol'],
+  web: ['@szafa/client', '@szafa/client/qr', '@szafa/client/strength', '@szafa/format', '@szafa/protocol'],
 };
 /** Folders that must also run in a browser: no Node module there. */
-const BROWSER_SAFE = [/^protocol\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];
+const BROWSER_SAFE = [/^(protocol|format)\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];
 
 function importFaults(): string[] {
   const faults: string[] = [];
-  for (const file of globSync('{protocol,server,client,cli,web}/src/**/*.{ts,tsx}')) {
+  for (const file of globSync('{protocol,format,server,client,cli,web}/src/**/*.{ts,tsx}')) {
     const [name = ''] = file.split('/');
     const text = readFileSync(file, 'utf8');
     for (const [, isOfTypes, from = ''] of text.matchAll(
@@ -62,7 +51,7 @@ function importFaults(): string[] {
 /** Files that import each other, types included: neither can be read without the other. An `import()` waits until it is asked for. */
 function circles(): string[] {
   const imports = new Map<string, string[]>();
-  for (const file of globSync('{protocol,server,client,cli,web}/src/**/*.{ts,tsx}')) {
+  for (const file of globSync('{protocol,format,server,client,cli,web}/src/**/*.{ts,tsx}')) {
     const found = readFileSync(file, 'utf8').matchAll(/(?:from|^import)\s+'(\.[^']+)'/gm);
     imports.set(
       file,
@@ -86,7 +75,7 @@ const MOST_LINES = 350;
 /** A long file says why it is one. */
 function longFiles(): string[] {
   const exclude = (path: string) => /(^|\/)(node_modules|dist|artefacts)$/.test(path);
-  return globSync('{protocol,server,client,cli,web,bench,scripts,tests}/**/*.{ts,tsx,mjs}', {
+  return globSync('{protocol,format,server,client,cli,web,bench,scripts,tests}/**/*.{ts,tsx,mjs}', {
     exclude,
   }).flatMap((file) => {
     const text = readFileSync(file, 'utf8');

@@ -18,6 +18,7 @@ const SOURCES = [
   'cli/src',
   'cli/scripts/bundle.ts',
   'client/src',
+  'format/src',
   'protocol/src',
   'package-lock.json',
 ];

@@ -3,7 +3,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
-const FOLDERS = ['protocol/test', 'server/test', 'client/test', 'cli/test', 'bench/test', 'tests'];
+const FOLDERS = [
+  'protocol/test',
+  'format/test',
+  'server/test',
+  'client/test',
+  'cli/test',
+  'bench/test',
+  'tests',
+];
 
 const CEPH = ['ceph-mon', 'ceph-osd', 'radosgw'];
 const MOUNTS = ['strace', 'e2fsprogs'];

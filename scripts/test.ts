@@ -46,7 +46,7 @@ const TOGETHER: [RegExp, number][] = [
   [/^server\/test\/(?!(accel|custody|log|metadata|open-files|orphans|passwords|volumes)\b)/, 3],
   [/^tests\/setup\/(?!.*\.long\.)/, 1],
   [/^cli\/test\//, 1],
-  [/^protocol\/test\//, 1],
+  [/^(protocol|format)\/test\//, 1],
   [/^tests\/worker\//, 1],
 ];
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { layoutOf, sealVolume, totalSha256 } from '@szafa/client/format';
 import {
   ApiError,
   bytesSource,
@@ -14,6 +13,7 @@ import {
   type Szafa,
   Tree,
 } from '@szafa/client/node';
+import { layoutOf, sealVolume, totalSha256 } from '@szafa/format';
 import type { Invocation } from '../src/command.ts';
 import { AccountMode } from '../src/lib/account/account-mode.ts';
 import { Output } from '../src/lib/print/output.ts';

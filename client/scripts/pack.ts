@@ -1,6 +1,6 @@
 /**
  * Makes the package of the SDK as others install it: `npm run pack -w @szafa/client`, dist/szafa-client-VERSION.tgz.
- * In the workspace it runs from its sources; here they are compiled, with those of the protocol beside them.
+ * In the workspace it runs from its sources; here they are compiled, with those of the format and the protocol beside them.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,12 +15,16 @@ const manifestOf = (name: string) => JSON.parse(readFileSync(join(root, name, 'p
 
 /** Specifiers as the compiled files need them. Done before compiling, so that source maps and declarations are exact. */
 function forCompiled(text: string, file: string): string {
-  const protocol = relative(dirname(file), 'protocol/index.js');
-  return text.replaceAll("'@szafa/protocol'", `'${protocol}'`).replace(/'(\.\.?\/[^']*)\.ts'/g, "'$1.js'");
+  return text
+    .replace(/'(\.\.?\/[^']*)\.ts'/g, "'$1.js'")
+    .replace(
+      /'@szafa\/(protocol|format)(?:\/(\w+))?'/g,
+      (_, name: string, module = 'index') => `'${relative(dirname(file), `${name}/${module}.js`)}'`,
+    );
 }
 
 rmSync(folder, { recursive: true, force: true });
-for (const name of ['client', 'protocol']) {
+for (const name of ['client', 'format', 'protocol']) {
   for (const path of globSync('**/*.ts', { cwd: join(root, name, 'src') })) {
     const file = join(name, path);
     const text = readFileSync(join(root, name, 'src', path), 'utf8');
@@ -48,8 +52,11 @@ const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', tsconfig], { s
 if (tsc.status !== 0) process.exit(1);
 
 const { name, version, license, description, sideEffects, exports, dependencies } = manifestOf('client');
-const { '@szafa/protocol': _, ...others } = { ...dependencies, ...manifestOf('protocol').dependencies };
-const compiled = Object.entries(exports as Record<string, string>).map(([path, source]) => {
+const others = Object.entries({ ...dependencies, ...manifestOf('protocol').dependencies }).filter(
+  ([dependency]) => !dependency.startsWith('@szafa/'),
+);
+const sources: Record<string, string> = { ...exports, './format': './lib/format/index.ts' };
+const compiled = Object.entries(sources).map(([path, source]) => {
   const file = source.replace('./src/', './lib/client/').replace(/\.ts$/, '');
   return [path, { types: `${file}.d.ts`, default: `${file}.js` }];
 });
@@ -65,7 +72,7 @@ writeFileSync(
       sideEffects,
       engines: { node: '>=26' },
       exports: Object.fromEntries(compiled),
-      dependencies: others,
+      dependencies: Object.fromEntries(others),
     },
     undefined,
     2,

@@ -3,6 +3,26 @@
  * one request that the service takes as a whole or not at all; where the answer is lost, it is asked which of the two states counts.
  * One file: every way in which an answer can be lost, or lie, must be seen together.
  */
+import {
+  type AccountKeys,
+  type AccountName,
+  type Bytes,
+  bytesOf,
+  changeBag,
+  checkBag,
+  deriveAccountKeys,
+  deriveRecoveryKeys,
+  type Engine,
+  identityOfBag,
+  openCurrent,
+  type ParsedBag,
+  PROFILE,
+  type ProfiledAccount,
+  parseBag,
+  rekeyBag,
+  toBase64Url,
+  type Way,
+} from '@szafa/format';
 import type { Session } from '@szafa/protocol';
 import type { Api } from './api/api.ts';
 import {
@@ -19,20 +39,6 @@ import {
   UnsettledError,
   WrongPasswordError,
 } from './errors.ts';
-import { checkBag, openCurrent, type ParsedBag, parseBag, type Way } from './format/bag.ts';
-import { changeBag, rekeyBag } from './format/bag-writer.ts';
-import { type Bytes, toBase64Url } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
-import { identityOfBag } from './format/identity.ts';
-import { bytesOf } from './format/json.ts';
-import {
-  type AccountKeys,
-  type AccountName,
-  deriveAccountKeys,
-  PROFILE,
-  type ProfiledAccount,
-} from './format/keys.ts';
-import { deriveRecoveryKeys } from './format/recovery.ts';
 import type { FoundBag, Keys, PinStore } from './keys.ts';
 
 /** What the service asks for before it changes an account. @public */

@@ -1,11 +1,10 @@
 /** The second factor of an account: codes from an authenticator app, which a login needs beside the password. It guards the login; keys it opens none. */
+import type { Bytes, Engine } from '@szafa/format';
 import type { Credentials, Factor, PasskeyAnswer, PasskeyRequest, Session } from '@szafa/protocol';
 import { type AccountContext, derived, type Proof, settle } from './account.ts';
 import type { Api } from './api/api.ts';
 import { isPasskeyRequest } from './api/shapes.ts';
 import { ApiError, FactorError, WrongPasswordError } from './errors.ts';
-import type { Bytes } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
 
 const SECRET = 20;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';

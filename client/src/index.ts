@@ -1,3 +1,28 @@
+export {
+  type Attributes,
+  type AttributesChange,
+  type Bytes,
+  DEFAULT_VOLUME_SIZE,
+  type Engine,
+  type KdfParams,
+  type Layout,
+  MAX_VOLUME_SIZE,
+  type Metadata,
+  MOST_THUMBNAIL_BYTES,
+  newRecoveryKey,
+  type OpenedSegments,
+  type OpenedVolume,
+  type Pin,
+  PRF_INPUT,
+  parseFingerprint,
+  parseRecoveryText,
+  plainRecoveryText,
+  RECOVERY_GROUPS,
+  recoveryText,
+  type SealedSegments,
+  type SealedVolume,
+  type VolumeKey,
+} from '@szafa/format';
 export type { Change, Proof, Recovery, Renewed } from './account.ts';
 export { Api, type ApiOptions, type ByteRange, type CallOptions, type VolumeAnswer } from './api/api.ts';
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
@@ -19,29 +44,6 @@ export {
 export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
 export { newTotpSecret, type Second, totpUri } from './factors.ts';
-export type { Pin } from './format/bag.ts';
-export type { Bytes } from './format/bytes.ts';
-export type {
-  Engine,
-  KdfParams,
-  OpenedSegments,
-  OpenedVolume,
-  SealedSegments,
-  SealedVolume,
-  VolumeKey,
-} from './format/engine.ts';
-export { parseFingerprint } from './format/identity.ts';
-export { DEFAULT_VOLUME_SIZE, type Layout, MAX_VOLUME_SIZE } from './format/layout.ts';
-export type { Attributes, AttributesChange, Metadata } from './format/metadata.ts';
-export { PRF_INPUT } from './format/passkey.ts';
-export {
-  newRecoveryKey,
-  parseRecoveryText,
-  plainRecoveryText,
-  RECOVERY_GROUPS,
-  recoveryText,
-} from './format/recovery.ts';
-export { MOST_THUMBNAIL_BYTES } from './format/thumbnail.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { Age, DirEntry, Entry } from './listing.ts';
 export type { EnteringPasskey, MadePasskey } from './passkeys.ts';

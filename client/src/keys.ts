@@ -1,23 +1,26 @@
-import type { Api } from './api/api.ts';
-import { LockedError, RetiredKeyError, SzafaError, TamperedError, WrongPasswordError } from './errors.ts';
 import {
+  BAGLESS_PROFILE,
+  type Bytes,
+  bytesOf,
   checkBag,
   checkMasters,
+  type Engine,
+  identityOfBag,
   type Master,
+  makeBag,
+  type OwnIdentity,
   openBag,
   openCurrent,
   openIdentity,
+  ownIdentity,
   type ParsedBag,
   type Pin,
   parseBag,
+  toBase64Url,
   type Way,
-} from './format/bag.ts';
-import { makeBag } from './format/bag-writer.ts';
-import { type Bytes, toBase64Url } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
-import { identityOfBag, type OwnIdentity, ownIdentity } from './format/identity.ts';
-import { bytesOf } from './format/json.ts';
-import { BAGLESS_PROFILE } from './format/keys.ts';
+} from '@szafa/format';
+import type { Api } from './api/api.ts';
+import { LockedError, RetiredKeyError, SzafaError, TamperedError, WrongPasswordError } from './errors.ts';
 import { unlessAborted } from './pool.ts';
 import { missingKeys, requireUnused } from './unused-account.ts';
 

@@ -1,3 +1,12 @@
+import {
+  type Engine,
+  type ListedName,
+  looksSealed,
+  type Master,
+  openDirName,
+  openFileName,
+  sizeOfStored,
+} from '@szafa/format';
 import type { Directory, FileRecord } from '@szafa/protocol';
 import {
   forgetNames,
@@ -9,10 +18,6 @@ import {
   otherName,
 } from './download/remote-file.ts';
 import { ApiError, ConflictError, LockedError, SzafaError, WrongPasswordError } from './errors.ts';
-import type { Master } from './format/bag.ts';
-import type { Engine } from './format/engine.ts';
-import { sizeOfStored } from './format/layout.ts';
-import { type ListedName, looksSealed, openDirName, openFileName } from './format/names.ts';
 import { forEach } from './pool.ts';
 import { joinPath } from './tree/paths.ts';
 

@@ -2,6 +2,14 @@
  * Passkeys of an account: a second factor, and where the authenticator makes a secret for us (PRF) a way to the keys as well. Whoever calls this
  * asks the browser: a page's worker cannot. So each is two calls, with the browser's answer between them.
  */
+import {
+  type AccountName,
+  type Bytes,
+  changeBag,
+  derivePasskeyKek,
+  type Engine,
+  toBase64Url,
+} from '@szafa/format';
 import type { NewPasskeyRequest, PasskeyAnswer } from '@szafa/protocol';
 import {
   type AccountContext,
@@ -14,11 +22,6 @@ import {
 } from './account.ts';
 import type { Api } from './api/api.ts';
 import { ApiError, WrongPasswordError } from './errors.ts';
-import { changeBag } from './format/bag-writer.ts';
-import { type Bytes, toBase64Url } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
-import type { AccountName } from './format/keys.ts';
-import { derivePasskeyKek } from './format/passkey.ts';
 
 /** A passkey that the browser has just made. @public */
 export interface MadePasskey {

@@ -1,6 +1,4 @@
-import type { Bytes } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
-import { parseRecoveryText, RECOVERY_GROUPS } from './format/recovery.ts';
+import { type Bytes, type Engine, parseRecoveryText, RECOVERY_GROUPS } from '@szafa/format';
 
 /** A page with a recovery key on it, to be printed or kept as a file. @public */
 export function recoverySheet(

@@ -3,14 +3,20 @@
  * sealed under the new one where it is under an earlier one. The volumes stay as they are, and so do the file keys that open them.
  * Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done shows in the list itself: cut off anywhere, the next run does what is left.
  */
+import {
+  bytesOf,
+  describeFile,
+  epochOfOwn,
+  type Master,
+  openDirName,
+  openFileName,
+  parseHeader,
+  resealHeader,
+  sealDirName,
+} from '@szafa/format';
 import { deliveredBy, type ListedRequest, limits } from '@szafa/protocol';
 import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
 import { ApiError, changedAgain, RetiredKeyError, SzafaError, TamperedError } from './errors.ts';
-import type { Master } from './format/bag.ts';
-import { describeFile, parseHeader, resealHeader } from './format/header.ts';
-import { bytesOf } from './format/json.ts';
-import { openDirName, openFileName, sealDirName } from './format/names.ts';
-import { epochOfOwn } from './format/own-share.ts';
 import { forEach } from './pool.ts';
 import { resealOwn } from './shares/links.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from './stored-files.ts';

@@ -1,9 +1,7 @@
 /** Files as the service has them, in the trash or not, and new headers and names for them. */
+import { type Bytes, type ResealedHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, type FileRecord, type NamesBody } from '@szafa/protocol';
 import type { OpenContext } from './download/remote-file.ts';
-import { type Bytes, utf8 } from './format/bytes.ts';
-import type { ResealedHeader } from './format/header.ts';
-import { sealFileName } from './format/names.ts';
 
 /** A file where the service has it. */
 export interface StoredFile {

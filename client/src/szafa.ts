@@ -1,5 +1,22 @@
 /** What an account is and can do, each in one method; what it takes is in files of their own. One file: it is the SDK as its users read it. */
 import {
+  type AccountName,
+  type Attributes,
+  type AttributesChange,
+  type Bytes,
+  deriveAccountKeys,
+  deriveRecoveryKeys,
+  type Engine,
+  fingerprintText,
+  identityOfBag,
+  makeBag,
+  PROFILE,
+  type ProfiledAccount,
+  parseBag,
+  profileOf,
+  toBase64Url,
+} from '@szafa/format';
+import {
   cleanUsername,
   deliveredBy,
   type Factors,
@@ -27,20 +44,6 @@ import { type OpenOptions, openFile, type RemoteFile } from './download/remote-f
 import { type Version, versionsOf } from './download/versions.ts';
 import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
 import { logIn, removeTotp, type Second, setTotp } from './factors.ts';
-import { parseBag } from './format/bag.ts';
-import { makeBag } from './format/bag-writer.ts';
-import { type Bytes, toBase64Url } from './format/bytes.ts';
-import type { Engine } from './format/engine.ts';
-import { fingerprintText, identityOfBag } from './format/identity.ts';
-import {
-  type AccountName,
-  deriveAccountKeys,
-  PROFILE,
-  type ProfiledAccount,
-  profileOf,
-} from './format/keys.ts';
-import type { Attributes, AttributesChange } from './format/metadata.ts';
-import { deriveRecoveryKeys } from './format/recovery.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listEntries } from './listing.ts';
 import {

@@ -1,7 +1,7 @@
 /** Whether an account without a key bag is one that never had keys. */
+import { looksLikeSealedDir, looksSealed } from '@szafa/format';
 import type { Api } from './api/api.ts';
 import { SzafaError, TamperedError } from './errors.ts';
-import { looksLikeSealedDir, looksSealed } from './format/names.ts';
 
 /** Files looked at before an account counts as one that has none of ours. */
 const MOST_PROBES = 16;

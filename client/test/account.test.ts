@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { newRecoveryKey } from '../src/format/index.ts';
+import { newRecoveryKey } from '@szafa/format';
 import { bytesSource, type ConnectOptions, Szafa } from '../src/index.ts';
 import { filePins } from '../src/node/index.ts';
 import { proxy, service, stranger } from './hostile.ts';

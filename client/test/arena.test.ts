@@ -1,10 +1,10 @@
 /** Memory of volumes: lent to one at a time, and kept for the next. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { newSecrets, openVolume, sealVolume } from '@szafa/format';
 import fc from 'fast-check';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { usually } from '../../tests/harness/long.ts';
-import { newSecrets, openVolume, sealVolume } from '../src/format/index.ts';
 import { bytesSource } from '../src/index.ts';
 import { Arena } from '../src/node/arena.ts';
 import { forEach, range } from '../src/pool.ts';

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertBytes } from '../../tests/harness/bytes.ts';
-import { fromUtf8 } from '../src/format/bytes.ts';
 import {
   fromBase64Url,
+  fromUtf8,
   HEAD_BYTES as HEAD,
   SEGMENT_SIZE as SEGMENT,
   TAG_BYTES,
   toBase64Url,
-} from '../src/format/index.ts';
+} from '@szafa/format';
+import { assertBytes } from '../../tests/harness/bytes.ts';
 import { type Bytes, bytesSource } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import {

@@ -1,10 +1,9 @@
 /** What came by a request, in the hands of its owner: on two devices at once, and beside a server that lies. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { requestAccess, toBase64Url } from '@szafa/format';
 import { pathOf } from '@szafa/protocol';
 import { Api } from '../src/api/api.ts';
-import { toBase64Url } from '../src/format/bytes.ts';
-import { requestAccess } from '../src/format/request.ts';
 import { bytesSource, parseRequest, RequestVisit } from '../src/index.ts';
 import { ask, filesOf, more, visiting } from './ask.ts';
 import { proxy, service } from './hostile.ts';

@@ -1,8 +1,14 @@
 /** What somebody tried with a master key that a rekey has retired, and what happens to a device of the owner that did not know of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bagOf as sealBag } from '../src/format/bag.ts';
-import { fromBase64Url, newRecoveryKey, parseBag, parseHeader, toBase64Url } from '../src/format/index.ts';
+import {
+  fromBase64Url,
+  newRecoveryKey,
+  parseBag,
+  parseHeader,
+  bagOf as sealBag,
+  toBase64Url,
+} from '@szafa/format';
 import { bytesSource, type Pins, RequestVisit, RetiredKeyError, Szafa } from '../src/index.ts';
 import { proxy } from './hostile.ts';
 import { hostile, json, newUser, next, optionsFor, sameUser, withFile } from './hostile-account.ts';

@@ -4,9 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { FileSecrets } from '../src/format/header.ts';
-import { extentOf, type Layout } from '../src/format/layout.ts';
-import { sealVolume } from '../src/format/volume.ts';
+import { extentOf, type FileSecrets, type Layout, sealVolume } from '@szafa/format';
 import {
   bytesSource,
   type Entry,

@@ -4,9 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { fromUtf8, utf8 } from '../src/format/bytes.ts';
-import { labels } from '../src/format/engine.ts';
-import { openShort, sealShort } from '../src/format/names.ts';
+import { fromUtf8, labels, openShort, sealShort, utf8 } from '@szafa/format';
 import { bytesSource, type Listed, type Szafa } from '../src/index.ts';
 import { fileHeaders, fileRevs } from '../src/node/index.ts';
 import { type HostileProxy, isVolume, startProxy } from './proxy.ts';

@@ -1,9 +1,16 @@
 /** What a client finds again: fields that it does not know, records of other processes, versions that are gone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelBytes, labels } from '../src/format/engine.ts';
-import { layoutOf, parseHeader, resealHeader, sealHeader, unseal } from '../src/format/index.ts';
-import { SALT_BYTES } from '../src/format/segments.ts';
+import {
+  labelBytes,
+  labels,
+  layoutOf,
+  parseHeader,
+  resealHeader,
+  SALT_BYTES,
+  sealHeader,
+  unseal,
+} from '@szafa/format';
 import { bytesSource, type Metadata } from '../src/index.ts';
 import { UploadLog } from '../src/upload/journal.ts';
 import { proxy } from './hostile.ts';

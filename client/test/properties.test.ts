@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
-import { assertBytes } from '../../tests/harness/bytes.ts';
-import { usually } from '../../tests/harness/long.ts';
 import {
   areVolumeSizes,
   extentOf,
@@ -22,19 +19,22 @@ import {
   sealedSize,
   sealFileName,
   sealVolume,
+  sizeOfStored,
   storedSize,
   streamSizes,
   TAG_BYTES,
   unseal,
   volumeAt,
-} from '../src/format/index.ts';
-import { sizeOfStored } from '../src/format/layout.ts';
+} from '@szafa/format';
+import fc from 'fast-check';
+import type { FileVector } from '../../format/vectors/kinds.ts';
+import { runFile } from '../../format/vectors/vectors.ts';
+import { assertBytes } from '../../tests/harness/bytes.ts';
+import { usually } from '../../tests/harness/long.ts';
 import { type Bytes, type Engine, sealInto, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
 import { visitorsLayout } from '../src/shares/request-upload.ts';
 import { bytesSource } from '../src/upload/source.ts';
-import type { FileVector } from '../vectors/kinds.ts';
-import { runFile } from '../vectors/vectors.ts';
 
 const node = nodeEngine();
 const web = webEngine();
@@ -264,7 +264,7 @@ test('any name comes back, or is cut at a character', async () => {
 });
 
 test('no byte of a file can be changed: volumes, header and MAC, one after the other', async () => {
-  const url = new URL('../vectors/files.json', import.meta.url);
+  const url = new URL('../../format/vectors/files.json', import.meta.url);
   const vectors = JSON.parse(readFileSync(url, 'utf8')) as FileVector[];
   const good = vectors.find(({ name }) => name === 'good-65')!;
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

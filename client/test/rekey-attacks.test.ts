@@ -1,7 +1,7 @@
 /** What somebody tried against a new master key: nothing goes back to an earlier one, and no key is used for two plaintexts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newRecoveryKey, parseHeader } from '../src/format/index.ts';
+import { newRecoveryKey, parseHeader } from '@szafa/format';
 import { bytesSource, type Engine, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { changes, hostile, json, newUser, next, sameUser, withFile } from './hostile-account.ts';

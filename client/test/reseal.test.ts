@@ -1,7 +1,7 @@
 /** A new master key: all that is under the old one goes under it, whatever is in between. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { epochOfOwn, newRecoveryKey, openFileName, parseHeader } from '../src/format/index.ts';
+import { epochOfOwn, newRecoveryKey, openFileName, parseHeader } from '@szafa/format';
 import { bytesSource, RequestVisit, Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { byName, epochsOf, more, NAMES, said, sent, setUp, visiting } from './resealing.ts';

@@ -1,6 +1,5 @@
 /** An account whose files go under a new master key, behind the hostile proxy. */
-
-import { parseHeader } from '../src/format/index.ts';
+import { parseHeader } from '@szafa/format';
 import { bytesSource, type ConnectOptions, type Entry, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, optionsFor, quick, sameUser } from './service.ts';

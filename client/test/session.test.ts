@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { deriveAccountKeys } from '@szafa/format';
 import { pathOf } from '@szafa/protocol';
 import { assertBytes } from '../../tests/harness/bytes.ts';
-import { deriveAccountKeys } from '../src/format/index.ts';
 import {
   Api,
   alike,

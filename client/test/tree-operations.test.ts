@@ -1,7 +1,7 @@
 /** The tree on a real service: rename, folders, copies, trash, versions and thumbnails, seen by a second device. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sealThumbnail } from '../src/format/thumbnail.ts';
+import { sealThumbnail } from '@szafa/format';
 import { bytesSource, type ConnectOptions, type Entry, type Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, quick, readAll, sameUser } from './service.ts';

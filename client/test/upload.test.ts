@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sealedSize } from '@szafa/format';
 import { assertBytes } from '../../tests/harness/bytes.ts';
-import { sealedSize } from '../src/format/index.ts';
 import {
   bytesSource,
   type Journal,

@@ -3,8 +3,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { type RemoteFile, webEngine } from '../src/index.ts';
-import { diskPath, downloadToFile, nodeEngine, pathText } from '../src/node/index.ts';
 import type {
   BagVector,
   BagWriterVector,
@@ -17,7 +15,7 @@ import type {
   SealVector,
   VolumeVector,
   WriterVector,
-} from '../vectors/kinds.ts';
+} from '../../format/vectors/kinds.ts';
 import {
   type IdentityVector,
   type LetterVector,
@@ -25,17 +23,22 @@ import {
   runIdentityWriter,
   runLetter,
   runLetterWriter,
-} from '../vectors/letter-vectors.ts';
-import { type OwnVector, runOwn, runOwnWriter } from '../vectors/own-vectors.ts';
+} from '../../format/vectors/letter-vectors.ts';
+import { type OwnVector, runOwn, runOwnWriter } from '../../format/vectors/own-vectors.ts';
 import {
   type DeliveryVector,
   type RequestVector,
   runRequest,
   runRequestWriter,
-} from '../vectors/request-vectors.ts';
-import { type LinkVector, runLink, runLinkWriter } from '../vectors/share-vectors.ts';
-import { runThumbnail, type ThumbnailVector } from '../vectors/thumbnail-vectors.ts';
-import { type PathVector, runParts, runVersions, type VersionVector } from '../vectors/tree-vectors.ts';
+} from '../../format/vectors/request-vectors.ts';
+import { type LinkVector, runLink, runLinkWriter } from '../../format/vectors/share-vectors.ts';
+import { runThumbnail, type ThumbnailVector } from '../../format/vectors/thumbnail-vectors.ts';
+import {
+  type PathVector,
+  runParts,
+  runVersions,
+  type VersionVector,
+} from '../../format/vectors/tree-vectors.ts';
 import {
   runBag,
   runBagWriter,
@@ -48,10 +51,14 @@ import {
   runSeal,
   runVolume,
   runWriter,
-} from '../vectors/vectors.ts';
+} from '../../format/vectors/vectors.ts';
+import { type RemoteFile, webEngine } from '../src/index.ts';
+import { diskPath, downloadToFile, nodeEngine, pathText } from '../src/node/index.ts';
 
 function load<T>(name: string): T[] {
-  return JSON.parse(readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), 'utf8')) as T[];
+  return JSON.parse(
+    readFileSync(new URL(`../../format/vectors/${name}.json`, import.meta.url), 'utf8'),
+  ) as T[];
 }
 
 const files = load<FileVector>('files');

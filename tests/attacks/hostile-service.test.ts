@@ -5,7 +5,7 @@ import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { bytesSource, LinkVisit } from '@szafa/client';
-import { extentOf, sealVolume } from '@szafa/client/format';
+import { extentOf, sealVolume } from '@szafa/format';
 import { pathOf } from '@szafa/protocol';
 import { loggedIn, PASSWORD, registered } from '../cross/account.ts';
 import { Between } from '../cross/between.ts';

@@ -7,7 +7,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { bytesSource, type Entry, Szafa } from '@szafa/client';
-import { parseHeader, resealHeader, sealFileName } from '@szafa/client/format';
+import { parseHeader, resealHeader, sealFileName } from '@szafa/format';
 import { encodeEncParams } from '@szafa/protocol';
 import { useService } from '../harness/index.ts';
 import { loggedIn, PASSWORD, useDevice } from './account.ts';

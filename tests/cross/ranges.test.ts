@@ -1,7 +1,7 @@
 /** Who sends bytes reads a Range header as the others do: the service, the server of a pull, the page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { layoutOf } from '../../client/src/format/index.ts';
+import { layoutOf } from '@szafa/format';
 import { pullHost } from '../../client/src/node/pull-server.ts';
 import type { VolumeSupply } from '../../client/src/upload/supply.ts';
 import { answerTo } from '../../web/src/worker/outlet.ts';

@@ -4,7 +4,7 @@ import type { Mutant } from '../../scripts/mutants.ts';
 const BLACKBOX = 'tests/blackbox/requests.test.ts';
 const UPLOADS = 'tests/blackbox/request-uploads.test.ts';
 const CONTRACT = 'server/test/metadata.sqlite.test.ts';
-const HPKE = 'client/test/hpke.test.ts';
+const HPKE = 'format/test/hpke.test.ts';
 
 export const mutants: Mutant[] = [
   {
@@ -80,14 +80,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'HPKE ignores the secret of the link',
-    file: 'client/src/format/hpke.ts',
+    file: 'format/src/hpke.ts',
     find: "const secret = await extract(suite, agreed, 'secret', psk ? requireKey(psk.secret) : EMPTY);",
     replace: "const secret = await extract(suite, agreed, 'secret', EMPTY);",
     tests: [HPKE],
   },
   {
     name: 'a visitor or a sharer gives a key that no engine takes',
-    file: 'client/src/format/share-content.ts',
+    file: 'format/src/share-content.ts',
     find: "if (fileKey.every((byte) => byte === 0)) throw malformed('file_key');",
     replace: '',
     tests: ['client/test/vectors.test.ts'],

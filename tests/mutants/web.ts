@@ -154,14 +154,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the keys of opened files are not held',
-    file: 'client/src/format/header.ts',
+    file: 'format/src/header.ts',
     find: 'await engine.hold(opened.fileKey)',
     replace: 'opened.fileKey',
     tests: [KEYS],
   },
   {
     name: 'an opened master key is not held',
-    file: 'client/src/format/bag.ts',
+    file: 'format/src/bag.ts',
     find: 'await engine.hold(await openCurrent(engine, bag, way))',
     replace: 'await openCurrent(engine, bag, way)',
     tests: [KEYS],

@@ -83,6 +83,7 @@ suite('the launcher', () => {
       'cli/src',
       'cli/scripts',
       'client/src',
+      'format/src',
       'protocol/src',
       'scripts',
     ])

@@ -24,6 +24,7 @@ function checkout(script: string): void {
     'cli/src',
     'cli/scripts',
     'client/src',
+    'format/src',
     'protocol/src',
   ]) {
     mkdirSync(join(root, path), { recursive: true });

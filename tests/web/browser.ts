@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Api, parseRecoveryText, webEngine } from '@szafa/client';
-import { deriveRecoveryKeys } from '@szafa/client/format';
+import { deriveRecoveryKeys } from '@szafa/format';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { freshName, type Service } from '../harness/index.ts';
 

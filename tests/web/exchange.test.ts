@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Api, parseRecoveryText, webEngine } from '@szafa/client';
-import { deriveAccountKeys } from '@szafa/client/format';
+import { deriveAccountKeys } from '@szafa/format';
 import { Device } from '../cross/device.ts';
 import { freshName, send, useService } from '../harness/index.ts';
 import {
@@ -266,7 +266,7 @@ test('the vectors of the format, in the browser, with the engine of the page', a
   const { page } = await browser.visit(service.url);
   await loadInto(page, at('vectors-entry.ts'), 'vectors');
   const load = async (name: string) =>
-    JSON.parse(await readFile(at(`../../client/vectors/${name}.json`), 'utf8')) as object[];
+    JSON.parse(await readFile(at(`../../format/vectors/${name}.json`), 'utf8')) as object[];
   let count = 0;
   const kinds = [
     'kdfs',

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Szafa } from '@szafa/client';
-import { sealFileName } from '@szafa/client/format';
+import { sealFileName } from '@szafa/format';
 import { fillDatabase } from '../../bench/src/cells/fill.ts';
 import { useService, usually } from '../harness/index.ts';
 import {

@@ -1,8 +1,8 @@
 /** Many files: how long a person waits for them. Times count where the machine has nothing else to do; what has to be done counts always. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sealFileName } from '@szafa/client/format';
 import { nodeEngine } from '@szafa/client/node';
+import { sealFileName } from '@szafa/format';
 import type { BrowserContext, Page } from 'playwright-core';
 import { fillDatabase } from '../../bench/src/cells/fill.ts';
 import { useService } from '../harness/index.ts';

@@ -1,5 +1,4 @@
 /** Bundled for the browser: runs vectors and names those that came out otherwise. */
-
 import type {
   BagVector,
   BagWriterVector,
@@ -10,17 +9,17 @@ import type {
   SealVector,
   VolumeVector,
   WriterVector,
-} from '../../client/vectors/kinds.ts';
+} from '../../format/vectors/kinds.ts';
 import {
   type IdentityVector,
   type LetterVector,
   runIdentity,
   runLetter,
-} from '../../client/vectors/letter-vectors.ts';
-import { type OwnVector, runOwn } from '../../client/vectors/own-vectors.ts';
-import { type DeliveryVector, type RequestVector, runRequest } from '../../client/vectors/request-vectors.ts';
-import { type LinkVector, runLink } from '../../client/vectors/share-vectors.ts';
-import { runThumbnail, type ThumbnailVector } from '../../client/vectors/thumbnail-vectors.ts';
+} from '../../format/vectors/letter-vectors.ts';
+import { type OwnVector, runOwn } from '../../format/vectors/own-vectors.ts';
+import { type DeliveryVector, type RequestVector, runRequest } from '../../format/vectors/request-vectors.ts';
+import { type LinkVector, runLink } from '../../format/vectors/share-vectors.ts';
+import { runThumbnail, type ThumbnailVector } from '../../format/vectors/thumbnail-vectors.ts';
 import {
   runBag,
   runBagWriter,
@@ -31,7 +30,7 @@ import {
   runSeal,
   runVolume,
   runWriter,
-} from '../../client/vectors/vectors.ts';
+} from '../../format/vectors/vectors.ts';
 import { holdingEngine } from '../../web/src/worker/engine.ts';
 
 const engine = holdingEngine();

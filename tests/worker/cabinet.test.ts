@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { nodeEngine, type Szafa } from '@szafa/client/node';
-import type { FileVector } from '../../client/vectors/kinds.ts';
-import { runFile } from '../../client/vectors/vectors.ts';
+import type { FileVector } from '../../format/vectors/kinds.ts';
+import { runFile } from '../../format/vectors/vectors.ts';
 import { Cabinet } from '../../web/src/worker/cabinet.ts';
 import { Transfers } from '../../web/src/worker/transfers.ts';
 
@@ -92,7 +92,7 @@ test('names that could speak to a page are cleaned in the list', async () => {
 });
 
 const vectors = JSON.parse(
-  readFileSync(new URL('../../client/vectors/files.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../format/vectors/files.json', import.meta.url), 'utf8'),
 ) as FileVector[];
 
 /** Saves a file of the vectors; what the browser was asked to do. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { after, test } from 'node:test';
 import { type Bytes, webEngine } from '@szafa/client';
+import { nodeEngine } from '@szafa/client/node';
 import {
   labels,
   layoutOf,
@@ -14,8 +15,7 @@ import {
   seal,
   sealHeader,
   unseal,
-} from '@szafa/client/format';
-import { nodeEngine } from '@szafa/client/node';
+} from '@szafa/format';
 
 // The addresses of workers, which the bundler puts in; none is started here.
 registerHooks({

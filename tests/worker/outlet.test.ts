@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { fromBase64Url, layoutWith } from '@szafa/client/format';
 import { nodeEngine, PIECE_SIZE, type RemoteFile } from '@szafa/client/node';
-import type { FileVector } from '../../client/vectors/kinds.ts';
-import { runFile } from '../../client/vectors/vectors.ts';
+import { fromBase64Url, layoutWith } from '@szafa/format';
+import type { FileVector } from '../../format/vectors/kinds.ts';
+import { runFile } from '../../format/vectors/vectors.ts';
 import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
 import { answerTo, serveFile, serveZip } from '../../web/src/worker/outlet.ts';
 import { zippedFiles } from '../../web/src/worker/zipped-files.ts';
@@ -103,7 +103,7 @@ test('a range gets no more than the rest of its volume', () => {
 });
 
 const vectors = JSON.parse(
-  readFileSync(new URL('../../client/vectors/files.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../format/vectors/files.json', import.meta.url), 'utf8'),
 ) as FileVector[];
 
 /** Memory that is told from what the outlet makes itself. */

@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { DEFAULT_VOLUME_SIZE, SEGMENT_SIZE, sealedSize } from '@szafa/format';
 import { pathOf, volumeSocket } from '@szafa/protocol';
-import { DEFAULT_VOLUME_SIZE, SEGMENT_SIZE, sealedSize } from '../../../client/src/format/index.ts';
 import { VOLUMES_AT_ONCE } from '../../../web/src/worker/transport.ts';
 import { BareBrowser } from '../browser.ts';
 import type { BareWay } from '../results.ts';

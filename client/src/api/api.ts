@@ -1,4 +1,5 @@
 /** Every call of the interface, one method each. One file: it is read beside the table of routes, in whose order it is. */
+import { BAGLESS_PROFILE } from '@szafa/format';
 import {
   type CompleteBody,
   type Credentials,
@@ -56,7 +57,6 @@ import {
   type UploadBody,
 } from '@szafa/protocol';
 import { ApiError, NetworkError, NotTheServiceError, TamperedError } from '../errors.ts';
-import { BAGLESS_PROFILE } from '../format/keys.ts';
 import { checkServer, errorOf, GONE, parseJson } from './answer.ts';
 import { defaultRetry, type Repeatable, type RetryPolicy, withRetry } from './retry.ts';
 import {

@@ -1,30 +1,40 @@
 /** A file on the service, opened. One file: every way to read it goes through the same checks, which must be seen together. */
+import {
+  type Bytes,
+  type DescribedFile,
+  describeFile,
+  type Engine,
+  equal,
+  extentOf,
+  type FileSecrets,
+  HEAD_BYTES,
+  type Layout,
+  type ListedName,
+  largestVolume,
+  MAX_VOLUME_SIZE,
+  type Metadata,
+  type OpenedHeader,
+  type OpenedVolume,
+  openFileName,
+  openHead,
+  openHeader,
+  openSegment,
+  openVolume,
+  type ParsedHeader,
+  parseHeader,
+  SEGMENT_SIZE,
+  sealedSize,
+  sealFileName,
+  segmentOf,
+  segmentsIn,
+  storedSize,
+  type VolumeKey,
+  type VolumePlace,
+  volumeAt,
+} from '@szafa/format';
 import { DIGEST_BYTES, type FileRecord } from '@szafa/protocol';
 import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../api/api.ts';
 import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
-import { type Bytes, equal } from '../format/bytes.ts';
-import type { Engine, OpenedVolume, VolumeKey } from '../format/engine.ts';
-import {
-  type DescribedFile,
-  describeFile,
-  type FileSecrets,
-  type OpenedHeader,
-  openHeader,
-  type ParsedHeader,
-  parseHeader,
-} from '../format/header.ts';
-import {
-  extentOf,
-  type Layout,
-  largestVolume,
-  MAX_VOLUME_SIZE,
-  storedSize,
-  volumeAt,
-} from '../format/layout.ts';
-import type { Metadata } from '../format/metadata.ts';
-import { type ListedName, openFileName, sealFileName } from '../format/names.ts';
-import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, segmentOf, segmentsIn } from '../format/segments.ts';
-import { openHead, openSegment, openVolume, type VolumePlace } from '../format/volume.ts';
 import type { Keys } from '../keys.ts';
 import { lanesFor, unlessAborted } from '../pool.ts';
 import type { SeenRevs } from '../seen-revs.ts';

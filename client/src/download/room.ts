@@ -1,4 +1,4 @@
-import { type Layout, largestVolume } from '../format/layout.ts';
+import { type Layout, largestVolume } from '@szafa/format';
 import { lanesFor, unlessAborted } from '../pool.ts';
 import { MOST_BYTES, VolumeMemory } from '../upload/memory.ts';
 

@@ -1,9 +1,15 @@
+import {
+  type DescribedFile,
+  type Engine,
+  fromUtf8,
+  KNOWN_FIELDS,
+  labels,
+  openShort,
+  sealShort,
+  utf8,
+  withBlanks,
+} from '@szafa/format';
 import type { FileRecord } from '@szafa/protocol';
-import { fromUtf8, utf8, withBlanks } from '../format/bytes.ts';
-import { type Engine, labels } from '../format/engine.ts';
-import type { DescribedFile } from '../format/header.ts';
-import { KNOWN_FIELDS } from '../format/metadata.ts';
-import { openShort, sealShort } from '../format/names.ts';
 import type { Keys } from '../keys.ts';
 import type { SeenRevs } from '../seen-revs.ts';
 

@@ -1,5 +1,5 @@
+import type { Metadata } from '@szafa/format';
 import { ApiError, SzafaError, UnsupportedError } from '../errors.ts';
-import type { Metadata } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { newestFirst, tieOf } from '../tree/newest.ts';

@@ -1,8 +1,6 @@
+import { type Bytes, concat, type Engine, equal, type Layout } from '@szafa/format';
 import { DIGEST_BYTES } from '@szafa/protocol';
 import { ApiError, TamperedError } from '../errors.ts';
-import { type Bytes, concat, equal } from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
-import type { Layout } from '../format/layout.ts';
 import { unlessAborted } from '../pool.ts';
 
 interface Sources {

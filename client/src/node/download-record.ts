@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
+import {
+  type Bytes,
+  concat,
+  equal,
+  extentOf,
+  fromUtf8,
+  isWhole,
+  SALT_BYTES,
+  sealVolume,
+  utf8,
+} from '@szafa/format';
 import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
-import { type Bytes, concat, equal, fromUtf8, utf8 } from '../format/bytes.ts';
-import { isWhole } from '../format/json.ts';
-import { extentOf } from '../format/layout.ts';
-import { SALT_BYTES } from '../format/segments.ts';
-import { sealVolume } from '../format/volume.ts';
 import { forEach } from '../pool.ts';
 import type { Journal } from '../upload/journal.ts';
 import { diskPath } from './disk-path.ts';

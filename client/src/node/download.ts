@@ -14,10 +14,10 @@ import {
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { extentOf } from '@szafa/format';
 import type { ReadableHeader, RemoteFile, StreamOptions } from '../download/remote-file.ts';
 import { inRoom } from '../download/room.ts';
 import { ApiError, NetworkError, SzafaError } from '../errors.ts';
-import { extentOf } from '../format/layout.ts';
 import { forEach } from '../pool.ts';
 import { waitFor } from '../upload/claims.ts';
 import type { Journal } from '../upload/journal.ts';

@@ -12,10 +12,17 @@ import {
 } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import {
+  type Bytes,
+  concat,
+  EMPTY,
+  type Engine,
+  plainLength,
+  requireKey,
+  sealedSize,
+  TAG_BYTES,
+} from '@szafa/format';
 import { FileChangedError } from '../errors.ts';
-import { type Bytes, concat } from '../format/bytes.ts';
-import { EMPTY, type Engine, requireKey } from '../format/engine.ts';
-import { plainLength, sealedSize, TAG_BYTES } from '../format/segments.ts';
 import { Arena } from './arena.ts';
 import { FileSource } from './file-source.ts';
 import { type Digests, openInPlace, sealInto } from './volume-cipher.ts';

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isWhole, type Pin } from '@szafa/format';
 import { SzafaError } from '../errors.ts';
-import type { Pin } from '../format/bag.ts';
-import { isWhole } from '../format/json.ts';
 import type { Pins } from '../szafa.ts';
 import { readIfThere, writeWhole } from './whole-file.ts';
 

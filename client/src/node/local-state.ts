@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import type { Metadata } from '../format/metadata.ts';
+import type { Metadata } from '@szafa/format';
 import { diskPath } from './disk-path.ts';
 import { exactTime } from './times.ts';
 

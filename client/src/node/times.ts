@@ -1,5 +1,5 @@
 import { futimesSync, lutimesSync } from 'node:fs';
-import type { AttributesChange } from '../format/metadata.ts';
+import type { AttributesChange } from '@szafa/format';
 import { diskPath } from './disk-path.ts';
 
 const NANOS_IN_MS = 1_000_000;

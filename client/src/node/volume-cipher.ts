@@ -1,7 +1,14 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
-import type { VolumeKey } from '../format/engine.ts';
-import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn, TAG_BYTES } from '../format/segments.ts';
+import {
+  lastOf,
+  nonceOf,
+  plainLength,
+  segmentOf,
+  segmentsIn,
+  TAG_BYTES,
+  type VolumeKey,
+} from '@szafa/format';
 
 /** A piece is read, sealed and hashed while it is in the processor's cache. */
 const PIECE = 64 * 1024;

@@ -1,7 +1,5 @@
+import { extentOf, type SealedVolume, sealedSize } from '@szafa/format';
 import { limits } from '@szafa/protocol';
-import type { SealedVolume } from '../format/engine.ts';
-import { extentOf } from '../format/layout.ts';
-import { sealedSize } from '../format/segments.ts';
 import type { VolumeSupply } from '../upload/supply.ts';
 
 interface Place {

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { VolumeKey } from '../format/engine.ts';
+import type { VolumeKey } from '@szafa/format';
 import { type Digests, discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
 /** `memory`: shared, for the sealed volume; absent where its digest is enough. */

@@ -1,7 +1,13 @@
+import {
+  type LinkKey,
+  linkKeyText,
+  parseLinkKey,
+  parseRequestKey,
+  type RequestKey,
+  requestKeyText,
+} from '@szafa/format';
 import { isShareId } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
-import { type LinkKey, linkKeyText, parseLinkKey } from '../format/link.ts';
-import { parseRequestKey, type RequestKey, requestKeyText } from '../format/request.ts';
 
 interface Address<Key> {
   server: string;

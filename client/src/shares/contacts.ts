@@ -1,16 +1,16 @@
 /** Who others are: their public keys, as they were when they were first seen, or when people compared them. */
-import { cleanUsername, isUsername } from '@szafa/protocol';
-import type { OpenContext } from '../download/remote-file.ts';
-import { ApiError, ContactChangedError, SzafaError, TamperedError } from '../errors.ts';
-import type { Bytes } from '../format/bytes.ts';
 import {
+  type Bytes,
+  bytesOf,
   fingerprintText,
   type Identity,
   type OwnIdentity,
   parseFingerprint,
   parseIdentity,
-} from '../format/identity.ts';
-import { bytesOf } from '../format/json.ts';
+} from '@szafa/format';
+import { cleanUsername, isUsername } from '@szafa/protocol';
+import type { OpenContext } from '../download/remote-file.ts';
+import { ApiError, ContactChangedError, SzafaError, TamperedError } from '../errors.ts';
 
 /** What a client remembers of another account. @public */
 export interface ContactPin {

@@ -1,13 +1,18 @@
 /** What came to an account by its requests: list it, take it over, or drop it. */
+import {
+  fileIdIn,
+  openDelivery,
+  ownRequestKeys,
+  type SharedFile,
+  sealFileName,
+  sealHeader,
+  toBase64Url,
+  utf8,
+} from '@szafa/format';
 import { deliveredBy, encodeEncParams, type FileRecord } from '@szafa/protocol';
 import type { VolumeAnswer } from '../api/api.ts';
 import { checkRecord, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
-import { toBase64Url, utf8 } from '../format/bytes.ts';
-import { fileIdIn, sealHeader } from '../format/header.ts';
-import { sealFileName } from '../format/names.ts';
-import { openDelivery, ownRequestKeys } from '../format/request.ts';
-import type { SharedFile } from '../format/share-content.ts';
 import { forEach } from '../pool.ts';
 import { safeSegments } from '../text.ts';
 import type { TreeContext, TreeOptions } from '../tree/context.ts';

@@ -1,13 +1,23 @@
 /** What an account shares: links, and the list of all of it. */
+import {
+  bytesOf,
+  epochOfOwn,
+  type LinkKey,
+  linkAccess,
+  linkKeyText,
+  openOwn,
+  openToShare,
+  parseHeader,
+  parseLinkKey,
+  type SharedFile,
+  sealLink,
+  sealOwn,
+  toBase64Url,
+  utf8,
+} from '@szafa/format';
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
 import { checkRecord, type OpenContext, readHead, requireName } from '../download/remote-file.ts';
 import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts';
-import { toBase64Url, utf8 } from '../format/bytes.ts';
-import { openToShare, parseHeader } from '../format/header.ts';
-import { bytesOf } from '../format/json.ts';
-import { type LinkKey, linkAccess, linkKeyText, parseLinkKey, sealLink } from '../format/link.ts';
-import { epochOfOwn, openOwn, sealOwn } from '../format/own-share.ts';
-import type { SharedFile } from '../format/share-content.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { leadsWithin, ledTo, segmentsOf } from '../tree/paths.ts';

@@ -1,9 +1,9 @@
 /** Notes in the headers of files that others have their keys: from then on a single segment of theirs proves nothing. */
+import { describeFile, parseHeader, resealHeader } from '@szafa/format';
 import { deliveredBy, type FileRecord, limits } from '@szafa/protocol';
 import type { VolumeAnswer } from '../api/api.ts';
 import { checkRecord, nameKind, type OpenContext, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
-import { describeFile, parseHeader, resealHeader } from '../format/header.ts';
 import { forEach } from '../pool.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from '../stored-files.ts';
 

@@ -1,13 +1,23 @@
-/** The upload of one file by whoever has the link of a request. */
+/** The upload of one file through the link of a request. */
+import {
+  type Bytes,
+  DEFAULT_VOLUME_SIZE,
+  type Engine,
+  extentOf,
+  labels,
+  layoutOf,
+  newSecrets,
+  type RequestName,
+  sealDelivery,
+  sized,
+  storedSize,
+  toBase64Url,
+  totalSha256,
+  utf8,
+} from '@szafa/format';
 import { type CompleteBody, deliveryName, limits } from '@szafa/protocol';
 import { Api, type ApiOptions } from '../api/api.ts';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
-import { type Bytes, toBase64Url, utf8 } from '../format/bytes.ts';
-import { type Engine, labels } from '../format/engine.ts';
-import { newSecrets } from '../format/header.ts';
-import { DEFAULT_VOLUME_SIZE, extentOf, layoutOf, sized, storedSize } from '../format/layout.ts';
-import { type RequestName, sealDelivery } from '../format/request.ts';
-import { totalSha256 } from '../format/volume.ts';
 import { waitFor } from '../upload/claims.ts';
 import { sizesOf } from '../upload/description.ts';
 import { type Journal, journalKey, type Remembered, UploadLog, type UploadState } from '../upload/journal.ts';
@@ -47,7 +57,6 @@ export interface DeliveryResult {
   grown: boolean;
 }
 
-/** What is known of the request. */
 export interface RequestContext {
   api: Api;
   apiOptions: Omit<ApiOptions, 'server' | 'token'>;
@@ -73,7 +82,6 @@ export interface UnfinishedDelivery {
   name: string;
 }
 
-/** Of an upload in the journal. */
 export const deliveryKey = (
   engine: Engine,
   { server, id }: { server: string; id: string },

@@ -1,10 +1,15 @@
 /** The link of a request, used by whoever has it: no account, no session. */
+import {
+  type Bytes,
+  type Engine,
+  fromBase64Url,
+  openRequestHeader,
+  requestAccess,
+  storedSize,
+  toBase64Url,
+} from '@szafa/format';
 import { Api } from '../api/api.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
-import { type Bytes, fromBase64Url, toBase64Url } from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
-import { storedSize } from '../format/layout.ts';
-import { openRequestHeader, requestAccess } from '../format/request.ts';
 import type { Journal } from '../upload/journal.ts';
 import { VolumeMemory } from '../upload/memory.ts';
 import type { Source } from '../upload/source.ts';

@@ -1,18 +1,24 @@
 /** Requests of an account: make them, see them, end them, and take over what was delivered. */
-import type { Ending, ListedRequest } from '@szafa/protocol';
-import type { CallOptions } from '../api/api.ts';
-import { ApiError, SzafaError, TamperedError } from '../errors.ts';
-import { type Bytes, fromBase64Url, toBase64Url, utf8 } from '../format/bytes.ts';
-import { layoutOf, storedSize } from '../format/layout.ts';
-import { epochOfOwn, openOwn, sealOwn } from '../format/own-share.ts';
 import {
+  type Bytes,
+  epochOfOwn,
+  fromBase64Url,
+  layoutOf,
+  openOwn,
   ownRequestKeys,
   parseRequestKey,
   type RequestKey,
   requestAccess,
   requestKeyText,
+  sealOwn,
   sealRequest,
-} from '../format/request.ts';
+  storedSize,
+  toBase64Url,
+  utf8,
+} from '@szafa/format';
+import type { Ending, ListedRequest } from '@szafa/protocol';
+import type { CallOptions } from '../api/api.ts';
+import { ApiError, SzafaError, TamperedError } from '../errors.ts';
 import type { TreeContext } from '../tree/context.ts';
 import { checkPath } from '../tree/paths.ts';
 import { requestText } from './address.ts';

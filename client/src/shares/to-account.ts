@@ -1,12 +1,20 @@
 /** Shares between accounts: sealed for the other's key, and signed; nobody else gets them, and no link is needed. */
+import {
+  bytesOf,
+  type Letter,
+  type LinkKey,
+  openLetter,
+  openLink,
+  parseLinkHeader,
+  sealLetter,
+  sealLink,
+  sealOwn,
+  toBase64Url,
+  utf8,
+} from '@szafa/format';
 import { cleanUsername, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
 import type { OpenContext } from '../download/remote-file.ts';
 import { SzafaError } from '../errors.ts';
-import { toBase64Url, utf8 } from '../format/bytes.ts';
-import { bytesOf } from '../format/json.ts';
-import { type Letter, openLetter, sealLetter } from '../format/letter.ts';
-import { type LinkKey, openLink, parseLinkHeader, sealLink } from '../format/link.ts';
-import { sealOwn } from '../format/own-share.ts';
 import type { Contacts } from './contacts.ts';
 import {
   newShareId,

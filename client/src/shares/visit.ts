@@ -1,11 +1,18 @@
 /** A link, opened by whoever has it: no account, no session. */
+import {
+  type Engine,
+  fromBase64Url,
+  linkAccess,
+  needsPassphrase,
+  openLink,
+  type ParsedLink,
+  parseLinkHeader,
+  type SharedFile,
+  toBase64Url,
+} from '@szafa/format';
 import { Api, type ApiOptions, type ByteRange, type VolumeOptions } from '../api/api.ts';
 import { type ReadableHeader, RemoteFile, type VolumeReader } from '../download/remote-file.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
-import { fromBase64Url, toBase64Url } from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
-import { linkAccess, needsPassphrase, openLink, type ParsedLink, parseLinkHeader } from '../format/link.ts';
-import type { SharedFile } from '../format/share-content.ts';
 import { webEngine } from '../web/engine.ts';
 import { type LinkAddress, parseLink } from './address.ts';
 

@@ -1,7 +1,6 @@
 /** Files and folders get other paths, and copies. */
+import { type Metadata, toBase64Url } from '@szafa/format';
 import { ApiError, ConflictError, ExistsError, NameError } from '../errors.ts';
-import { toBase64Url } from '../format/bytes.ts';
-import type { Metadata } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import type { CopyOptions, FolderOptions, MoveOptions, TreeContext } from './context.ts';
 import { checkPath, dirNameOf, isWithin, parentOf } from './paths.ts';

@@ -1,8 +1,7 @@
 /** Paths as they are sealed: from the top, parted by `/`, letter for letter; two spellings of one letter are two paths. */
+import { DIR_NAME_BYTES, utf8 } from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import { NameError } from '../errors.ts';
-import { utf8 } from '../format/bytes.ts';
-import { DIR_NAME_BYTES } from '../format/names.ts';
 
 /** What no path may have between two slashes: it would lead elsewhere on a disk, or nowhere. */
 const NO_SEGMENTS = new Set(['', '.', '..']);

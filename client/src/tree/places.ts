@@ -1,9 +1,9 @@
 /** Where the service files what lies at a path: its directories are one level deep, and have the first part of the path as their name. */
+import { sealDirName } from '@szafa/format';
 import { cleanDirName } from '@szafa/protocol';
 import type { CallOptions } from '../api/api.ts';
 import type { OpenContext } from '../download/remote-file.ts';
 import { ApiError, SzafaError } from '../errors.ts';
-import { sealDirName } from '../format/names.ts';
 import { type DirEntry, listDirEntries } from '../listing.ts';
 import { unlessAborted } from '../pool.ts';
 import { dirNameOf } from './paths.ts';

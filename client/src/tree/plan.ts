@@ -1,6 +1,6 @@
 /** What a move of files means for each of their records, and whether it may be: decided from the tree alone. */
+import { type AttributesChange, type Metadata, MOST_COUNTED } from '@szafa/format';
 import { ConflictError, ExistsError } from '../errors.ts';
-import { type AttributesChange, type Metadata, MOST_COUNTED } from '../format/metadata.ts';
 import type { Entry } from '../listing.ts';
 import { parentOf } from './paths.ts';
 import type { FileNode, Tree } from './tree.ts';

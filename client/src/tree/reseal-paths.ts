@@ -2,13 +2,10 @@
  * Gives records other paths: header and name are sealed anew, with a higher `rev`, and take the place of the old ones on the service, a
  * thousand in one transaction. Volumes and file keys stay.
  */
+import { type Metadata, parseHeader, resealHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, limits, type NamesBody } from '@szafa/protocol';
 import { checkRecord, hadName, nameKind, otherName, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
-import { utf8 } from '../format/bytes.ts';
-import { parseHeader, resealHeader } from '../format/header.ts';
-import type { Metadata } from '../format/metadata.ts';
-import { sealFileName } from '../format/names.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { plainNameOf } from '../text.ts';

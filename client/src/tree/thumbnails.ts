@@ -1,10 +1,9 @@
 /** Small pictures of files, sealed beside them; the header says which one is the file's own. */
+import { type Bytes, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
 import type { CallOptions } from '../api/api.ts';
 import { openBeside, openFile } from '../download/remote-file.ts';
 import { SzafaError, TamperedError } from '../errors.ts';
-import type { Bytes } from '../format/bytes.ts';
-import { openThumbnail, sealThumbnail } from '../format/thumbnail.ts';
 import type { Entry } from '../listing.ts';
 import type { TreeContext } from './context.ts';
 import { resealPaths } from './reseal-paths.ts';

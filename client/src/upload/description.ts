@@ -1,15 +1,24 @@
+import {
+  type Bytes,
+  checkMetadata,
+  type Engine,
+  extentOf,
+  type FileSecrets,
+  type Layout,
+  type Master,
+  type Metadata,
+  MOST_COUNTED,
+  metadataText,
+  parseHeader,
+  sealedSize,
+  sealFileName,
+  sealHeader,
+  sealThumbnail,
+  storedSize,
+  totalSha256,
+} from '@szafa/format';
 import type { CompleteBody, InitBody } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
-import type { Master } from '../format/bag.ts';
-import type { Bytes } from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
-import { type FileSecrets, parseHeader, sealHeader } from '../format/header.ts';
-import { extentOf, type Layout, storedSize } from '../format/layout.ts';
-import { checkMetadata, type Metadata, MOST_COUNTED, metadataText } from '../format/metadata.ts';
-import { sealFileName } from '../format/names.ts';
-import { sealedSize } from '../format/segments.ts';
-import { sealThumbnail } from '../format/thumbnail.ts';
-import { totalSha256 } from '../format/volume.ts';
 import { range } from '../pool.ts';
 import { belowFirst } from '../tree/paths.ts';
 import type { PlacedOptions, UploadOptions } from './options.ts';

@@ -1,19 +1,22 @@
-import type { CompleteBody } from '@szafa/protocol';
 import {
   type Bytes,
+  bytesOf,
   concat,
+  type Engine,
   fromBase64Url,
   fromUtf8,
+  type Layout,
+  labels,
+  layoutOf,
   readU32,
+  requireKey,
+  seal,
   toBase64Url,
   u32,
+  unseal,
   utf8,
-} from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
-import { labels, requireKey } from '../format/engine.ts';
-import { bytesOf } from '../format/json.ts';
-import { type Layout, layoutOf } from '../format/layout.ts';
-import { seal, unseal } from '../format/seal.ts';
+} from '@szafa/format';
+import type { CompleteBody } from '@szafa/protocol';
 import type { Claims } from './claims.ts';
 import type { VolumeRecord } from './supply.ts';
 

@@ -1,7 +1,6 @@
+import type { Bytes, Engine } from '@szafa/format';
 import type { Api } from '../api/api.ts';
 import type { HeaderCache } from '../download/header-cache.ts';
-import type { Bytes } from '../format/bytes.ts';
-import type { Engine } from '../format/engine.ts';
 import type { Keys } from '../keys.ts';
 import type { Journal } from './journal.ts';
 import type { VolumeMemory } from './memory.ts';

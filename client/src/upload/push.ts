@@ -1,5 +1,4 @@
-import { extentOf } from '../format/layout.ts';
-import { sealedSize } from '../format/segments.ts';
+import { extentOf, sealedSize } from '@szafa/format';
 import { forEach, range } from '../pool.ts';
 import type { UploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';

@@ -1,8 +1,5 @@
+import { type Bytes, extentOf, largestVolume, SALT_BYTES, sealVolume, totalSha256 } from '@szafa/format';
 import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
-import type { Bytes } from '../format/bytes.ts';
-import { extentOf, largestVolume } from '../format/layout.ts';
-import { SALT_BYTES } from '../format/segments.ts';
-import { sealVolume, totalSha256 } from '../format/volume.ts';
 import { forEach, lanesFor, range } from '../pool.ts';
 import { paddedSource, type Source } from './source.ts';
 

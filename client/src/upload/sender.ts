@@ -1,5 +1,5 @@
+import type { SealedVolume } from '@szafa/format';
 import { ApiError, SzafaError } from '../errors.ts';
-import type { SealedVolume } from '../format/engine.ts';
 import type { UploadContext, UploadOptions } from './options.ts';
 import { Pace } from './pace.ts';
 import { Sent } from './sent.ts';

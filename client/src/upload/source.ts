@@ -1,8 +1,9 @@
+import type { ByteSource } from '@szafa/format';
 import { FileChangedError } from '../errors.ts';
 import { BlobReader } from '../web/blob-reader.ts';
 
 /** Bytes of known length that can be read at any place, as often as needed, and always the same. @public */
-export interface Source {
+export interface Source extends ByteSource {
   readonly size: number;
   /**
    * Names the content without reading it (for a file: device, inode, size, times). An upload is resumed

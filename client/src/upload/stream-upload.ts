@@ -1,11 +1,18 @@
+import {
+  type Bytes,
+  type FileSecrets,
+  type Layout,
+  layoutWith,
+  newSecrets,
+  type SealedVolume,
+  sealedSize,
+  sealVolume,
+  streamSizes,
+  type VolumeSizes,
+  wholeExtent,
+} from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
-import type { Bytes } from '../format/bytes.ts';
-import type { SealedVolume } from '../format/engine.ts';
-import { type FileSecrets, newSecrets } from '../format/header.ts';
-import { type Layout, layoutWith, streamSizes, type VolumeSizes, wholeExtent } from '../format/layout.ts';
-import { sealedSize } from '../format/segments.ts';
-import { sealVolume } from '../format/volume.ts';
 import { ageOf, checkDescribable, describe, type SealedFile } from './description.ts';
 import type { Room } from './memory.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';

@@ -1,5 +1,4 @@
-import type { Bytes } from '../format/bytes.ts';
-import { EMPTY } from '../format/engine.ts';
+import { type Bytes, EMPTY } from '@szafa/format';
 import type { Source } from './source.ts';
 
 /** Bytes of a length that nobody knows before their end, to be read once. @public */

@@ -1,9 +1,15 @@
+import {
+  type Bytes,
+  type Engine,
+  equal,
+  extentOf,
+  type FileSecrets,
+  type Layout,
+  largestVolume,
+  type SealedVolume,
+  sealVolume,
+} from '@szafa/format';
 import { FileChangedError } from '../errors.ts';
-import { type Bytes, equal } from '../format/bytes.ts';
-import type { Engine, SealedVolume } from '../format/engine.ts';
-import type { FileSecrets } from '../format/header.ts';
-import { extentOf, type Layout, largestVolume } from '../format/layout.ts';
-import { sealVolume } from '../format/volume.ts';
 import { forEach, lanesFor, range } from '../pool.ts';
 import type { Source } from './source.ts';
 

@@ -1,5 +1,5 @@
+import { extentOf } from '@szafa/format';
 import { ApiError } from '../errors.ts';
-import { extentOf } from '../format/layout.ts';
 import { type Journal, journalKey, type Remembered, UploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';
 

@@ -1,8 +1,6 @@
+import { layoutOf, newSecrets, storedSize, totalSha256 } from '@szafa/format';
 import type { CompleteBody } from '@szafa/protocol';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
-import { newSecrets } from '../format/header.ts';
-import { layoutOf, storedSize } from '../format/layout.ts';
-import { totalSha256 } from '../format/volume.ts';
 import { range } from '../pool.ts';
 import { ageOf, checkDescribable, declare, describe, epochOf, sizesOf } from './description.ts';
 import type { DeclaredHeader, Journal, Remembered, UploadLog } from './journal.ts';

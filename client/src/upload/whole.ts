@@ -1,5 +1,5 @@
+import type { SealedVolume } from '@szafa/format';
 import { encodeInit } from '@szafa/protocol';
-import type { SealedVolume } from '../format/engine.ts';
 import { ageOf, declare, describe, type SealedFile } from './description.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import type { Sent } from './sent.ts';

@@ -1,6 +1,13 @@
-import { type Bytes, concat } from '../format/bytes.ts';
-import { type Engine, type Hasher, type KdfParams, requireKey } from '../format/engine.ts';
-import { sealedSize, TAG_BYTES } from '../format/segments.ts';
+import {
+  type Bytes,
+  concat,
+  type Engine,
+  type Hasher,
+  type KdfParams,
+  requireKey,
+  sealedSize,
+  TAG_BYTES,
+} from '@szafa/format';
 import { type Discard, openInPlace, sealInto, unlessChanged } from './segments.ts';
 
 const NONCE = new Uint8Array(12);

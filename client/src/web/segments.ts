@@ -1,7 +1,13 @@
 /** The segments of a volume on Web Crypto, in memory that is there already. */
-import type { Bytes } from '../format/bytes.ts';
-import type { VolumeKey } from '../format/engine.ts';
-import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn } from '../format/segments.ts';
+import {
+  type Bytes,
+  lastOf,
+  nonceOf,
+  plainLength,
+  segmentOf,
+  segmentsIn,
+  type VolumeKey,
+} from '@szafa/format';
 
 /** Gets the memory of every result that was copied to its place. @public */
 export type Discard = (result: ArrayBuffer) => void;

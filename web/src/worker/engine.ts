@@ -1,5 +1,5 @@
 import { BlobSource, webEngine } from '@szafa/client';
-import { SEGMENT_SIZE } from '@szafa/client/format';
+import { SEGMENT_SIZE } from '@szafa/format';
 import { discard } from '../discard.ts';
 import { type HoldingEngine, holding } from './holding.ts';
 import { Sealers } from './sealers.ts';

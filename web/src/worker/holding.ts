@@ -1,5 +1,5 @@
 import type { Bytes, Engine } from '@szafa/client';
-import { requireKey } from '@szafa/client/format';
+import { requireKey } from '@szafa/format';
 import { VolumeMemory } from './memory.ts';
 
 /**

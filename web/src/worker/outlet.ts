@@ -1,7 +1,7 @@
 /** Answers the browser's own requests for a file (a download, a film) or a zip with plaintext, through the service worker. */
 import type { DownloadProgress } from '@szafa/client';
 import { PIECE_SIZE, safeSegments } from '@szafa/client';
-import { extentOf, volumeAt } from '@szafa/client/format';
+import { extentOf, volumeAt } from '@szafa/format';
 import { parseRange } from '@szafa/protocol';
 import { HARMLESS, type LocalHead, type LocalPart, type LocalPull, type LocalRequest } from '../bridge.ts';
 import { Packer, type Pieces } from './packer.ts';

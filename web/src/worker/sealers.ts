@@ -1,5 +1,5 @@
 import { type BlobSource, type SealedSegments, SzafaError, type VolumeKey } from '@szafa/client';
-import { sealedSize } from '@szafa/client/format';
+import { sealedSize } from '@szafa/format';
 import { scriptPolicy } from '../scripts.ts';
 import type { SealAnswer, Sealed, SealJob } from '../sealer/main.ts';
 import sealerUrl from '../sealer/main.ts?worker&url';

@@ -1,5 +1,5 @@
-import { toBase64Url } from '@szafa/client/format';
 import { Szafa } from '@szafa/client/node';
+import { toBase64Url } from '@szafa/format';
 import { checkPassword, cleanUsername } from '@szafa/protocol';
 import type { Command, Invocation } from '../../command.ts';
 import { CliError, exits, UsageError } from '../../errors.ts';

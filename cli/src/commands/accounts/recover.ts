@@ -1,5 +1,5 @@
-import { toBase64Url } from '@szafa/client/format';
 import { Szafa } from '@szafa/client/node';
+import { toBase64Url } from '@szafa/format';
 import { cleanUsername } from '@szafa/protocol';
 import type { Command } from '../../command.ts';
 import { UsageError } from '../../errors.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { layoutOf } from '@szafa/client/format';
 import { checkPath, fileJournal, joinPath } from '@szafa/client/node';
+import { layoutOf } from '@szafa/format';
 import type { Command, Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { connect } from '../../lib/account/connection.ts';

@@ -1,0 +1,30 @@
+/**
+ * The encryption format of szafa; docs/format.md specifies it to the byte.
+ * @packageDocumentation
+ */
+
+export * from './bag.ts';
+export * from './bag-writer.ts';
+export * from './bytes.ts';
+export * from './ed25519.ts';
+export * from './engine.ts';
+export * from './errors.ts';
+export * from './header.ts';
+export * from './hpke.ts';
+export * from './identity.ts';
+export * from './json.ts';
+export * from './keys.ts';
+export * from './layout.ts';
+export * from './letter.ts';
+export * from './link.ts';
+export * from './metadata.ts';
+export * from './names.ts';
+export * from './own-share.ts';
+export * from './passkey.ts';
+export * from './recovery.ts';
+export * from './request.ts';
+export * from './seal.ts';
+export * from './segments.ts';
+export * from './share-content.ts';
+export * from './thumbnail.ts';
+export * from './volume.ts';

@@ -13,7 +13,7 @@ export default defineConfig({
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   // The SDK loads it whole when it is first needed; here only Argon2id of it is.
-  resolve: { alias: [{ find: /^hash-wasm$/, replacement: at('src/worker/argon2.ts') }] },
+  resolve: { alias: [{ find: /^hash-wasm$/, replacement: at('src/core/engine/argon2.worker.ts') }] },
   build: {
     outDir,
     emptyOutDir: true,

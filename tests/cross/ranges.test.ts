@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { layoutOf } from '@szafa/format';
 import { pullHost } from '../../client/src/node/pull-server.ts';
 import type { VolumeSupply } from '../../client/src/upload/supply.ts';
-import { answerTo } from '../../web/src/worker/outlet.ts';
+import { answerTo } from '../../web/src/transfers/outlet.worker.ts';
 import { makeFile, readVolume, sharedUser, upload, useService } from '../harness/index.ts';
 
 const service = useService();

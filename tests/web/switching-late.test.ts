@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from '@szafa/client';
 import type { Page, Route } from 'playwright-core';
-import type { UploadNote } from '../../web/src/bridge.ts';
+import type { UploadNote } from '../../web/src/core/bridge/calls.ts';
 import { useService } from '../harness/index.ts';
 import {
   choose,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from '@szafa/client';
 import type { Locator, Page, Route } from 'playwright-core';
-import { TAB_CHANNEL, type TabNews } from '../../web/src/bridge.ts';
+import { TAB_CHANNEL, type TabNews } from '../../web/src/core/bridge/calls.ts';
 import { useService } from '../harness/index.ts';
 import {
   drop,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type * as Database from '../../web/src/worker/database.ts';
+import type * as Database from '../../web/src/core/database.worker.ts';
 import { Between } from '../cross/between.ts';
 import { Device } from '../cross/device.ts';
 import { freshName, useService } from '../harness/index.ts';
@@ -88,7 +88,7 @@ test('what two tabs keep: a key is not kept after a sign-out, and what was seen 
   const { page } = await browser.visit(service.url);
   await loadInto(
     page,
-    fileURLToPath(new URL('../../web/src/worker/database.ts', import.meta.url)),
+    fileURLToPath(new URL('../../web/src/core/database.worker.ts', import.meta.url)),
     'database',
   );
   const found = await page.evaluate(async () => {

@@ -31,7 +31,7 @@ import {
   runVolume,
   runWriter,
 } from '../../format/vectors/vectors.ts';
-import { holdingEngine } from '../../web/src/worker/engine.ts';
+import { holdingEngine } from '../../web/src/core/engine/engine.worker.ts';
 
 const engine = holdingEngine();
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { deviceName } from '../../web/src/worker/device.ts';
+import { deviceName } from '../../web/src/accounts/device.worker.ts';
 
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { date, fullDate } from '../../web/src/page/format.ts';
+import { date, fullDate } from '../../web/src/core/format.ts';
 
 test('a time that no calendar has is left out, and does not end the page', () => {
   for (const ms of [Number.NaN, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {

@@ -24,7 +24,7 @@ registerHooks({
       ? { url: 'data:text/javascript,export default "none"', shortCircuit: true }
       : next(specifier, context),
 });
-const { holdingEngine } = await import('../../web/src/worker/engine.ts');
+const { holdingEngine } = await import('../../web/src/core/engine/engine.worker.ts');
 
 const node = nodeEngine();
 after(() => node.close());

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Entry, Tree } from '@szafa/client';
 import type { FileRecord } from '@szafa/protocol';
-import { aboutLink, explain, text } from '../../web/src/text.ts';
-import { shareItems } from '../../web/src/worker/links.ts';
+import { aboutLink, explain, text } from '../../web/src/core/text/index.ts';
+import { shareItems } from '../../web/src/sharing/links.worker.ts';
 
 function entry(path: string): Entry {
   const fileId = path;

@@ -11,8 +11,8 @@ import {
   startService,
   transport,
 } from '../../client/test/service.ts';
-import { Cabinet } from '../../web/src/worker/cabinet.ts';
-import { Operations } from '../../web/src/worker/operations.ts';
+import { Cabinet } from '../../web/src/files/file-index.worker.ts';
+import { Operations } from '../../web/src/files/operations.worker.ts';
 
 let service: Service;
 before(async () => {

@@ -6,9 +6,9 @@ import { nodeEngine, PIECE_SIZE, type RemoteFile } from '@szafa/client/node';
 import { fromBase64Url, layoutWith } from '@szafa/format';
 import type { FileVector } from '../../format/vectors/kinds.ts';
 import { runFile } from '../../format/vectors/vectors.ts';
-import type { LocalPart, LocalRequest } from '../../web/src/bridge.ts';
-import { answerTo, serveFile, serveZip } from '../../web/src/worker/outlet.ts';
-import { zippedFiles } from '../../web/src/worker/zipped-files.ts';
+import type { LocalPart, LocalRequest } from '../../web/src/core/bridge/calls.ts';
+import { answerTo, serveFile, serveZip } from '../../web/src/transfers/outlet.worker.ts';
+import { zippedFiles } from '../../web/src/transfers/zip/zipped-files.worker.ts';
 
 const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 const engine = nodeEngine({ threads: 1 });

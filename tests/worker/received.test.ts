@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpenedLink, webEngine } from '@szafa/client';
 import { Api } from '../../client/src/api/api.ts';
-import type { Readable } from '../../web/src/worker/readable.ts';
-import { eitherShelf, listedContact } from '../../web/src/worker/received.ts';
-import { SharedDownload } from '../../web/src/worker/shared-files.ts';
+import { eitherShelf, listedContact } from '../../web/src/sharing/received.worker.ts';
+import { SharedDownload } from '../../web/src/sharing/shared-files.worker.ts';
+import type { Readable } from '../../web/src/transfers/readable.worker.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

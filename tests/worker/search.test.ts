@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fold } from '@szafa/client';
-import { matcher } from '../../web/src/page/search.ts';
+import { matcher } from '../../web/src/core/search.ts';
 
 test('accents and sizes of letters do not matter, on either side', () => {
   const same: [string, string][] = [

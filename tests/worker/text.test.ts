@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Stage, TamperedError } from '@szafa/client';
-import { bytes, fullDate } from '../../web/src/page/format.ts';
-import { chosenLanguage } from '../../web/src/page/settings.ts';
-import { en } from '../../web/src/text/en.ts';
-import { spokenOf, toolsOf } from '../../web/src/text/language.ts';
-import { pl } from '../../web/src/text/pl.ts';
-import { languages as sender } from '../../web/src/text/sender.ts';
-import { en as sharingEn } from '../../web/src/text/sharing/en.ts';
-import { here, words as sharing, whyNot } from '../../web/src/text/sharing/index.ts';
-import { pl as sharingPl } from '../../web/src/text/sharing/pl.ts';
-import { languages as visited } from '../../web/src/text/visitor.ts';
-import { aboutKeys, explain, language, speak, text } from '../../web/src/text.ts';
+import { bytes, fullDate } from '../../web/src/core/format.ts';
+import { chosenLanguage } from '../../web/src/core/settings.ts';
+import { en } from '../../web/src/core/text/en.ts';
+import { aboutKeys, explain, language, speak, text } from '../../web/src/core/text/index.ts';
+import { spokenOf, toolsOf } from '../../web/src/core/text/language.ts';
+import { pl } from '../../web/src/core/text/pl.ts';
+import { languages as sender } from '../../web/src/sender/text.ts';
+import { en as sharingEn } from '../../web/src/sharing/text/en.ts';
+import { here, words as sharing, whyNot } from '../../web/src/sharing/text/index.ts';
+import { pl as sharingPl } from '../../web/src/sharing/text/pl.ts';
+import { languages as visited } from '../../web/src/sharing/text/visitor.ts';
 
 const fault = (stage: Stage) => ({ code: 'keys', message: 'from the SDK', stage });
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Item } from '../../web/src/bridge.ts';
-import { formatAddress, parseAddress } from '../../web/src/page/address.ts';
-import { arrivals, chain, filesBelow, freePath, isWithin, nearest, treeOf } from '../../web/src/page/tree.ts';
+import type { Item } from '../../web/src/core/bridge/calls.ts';
+import { arrivals, chain, filesBelow, freePath, isWithin, nearest, treeOf } from '../../web/src/core/tree.ts';
+import { formatAddress, parseAddress } from '../../web/src/files/address.ts';
 
 function item(path: string, size = 1, createdAt = 1): Item {
   return { fileId: path, path, name: path, verified: true, size, createdAt, versions: 1 };

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import type { TransportRequest } from '@szafa/client';
 import { isVolumeSocket, VolumeSockets as Service } from '../../server/src/fastlane/socket.ts';
 import type { VolumeHandler } from '../../server/src/transfers/put.ts';
-import { VolumeSockets } from '../../web/src/worker/volume-socket.ts';
+import { VolumeSockets } from '../../web/src/core/transport/volume-socket.worker.ts';
 
 const MIB = 1024 * 1024;
 

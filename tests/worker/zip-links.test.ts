@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bytesSource } from '@szafa/client/node';
 import { engine, newUser, quick, type Service, startService, transport } from '../../client/test/service.ts';
-import { Cabinet } from '../../web/src/worker/cabinet.ts';
-import { zippedFiles } from '../../web/src/worker/zipped-files.ts';
+import { Cabinet } from '../../web/src/files/file-index.worker.ts';
+import { zippedFiles } from '../../web/src/transfers/zip/zipped-files.worker.ts';
 
 let service: Service;
 const folder = mkdtempSync(join(tmpdir(), 'szafa-links-'));

@@ -4,7 +4,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type ZipEntry, zip } from '../../web/src/worker/zip.ts';
+import { type ZipEntry, zip } from '../../web/src/transfers/zip/zip.worker.ts';
 
 const MIB = 1024 * 1024;
 const ZEROS = new Uint8Array(MIB);

@@ -6,8 +6,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Packer } from '../../web/src/worker/packer.ts';
-import { type ZipEntry, ZipPaths, zip } from '../../web/src/worker/zip.ts';
+import { Packer } from '../../web/src/core/packer.worker.ts';
+import { type ZipEntry, ZipPaths, zip } from '../../web/src/transfers/zip/zip.worker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'szafa-zip-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { DEFAULT_VOLUME_SIZE, SEGMENT_SIZE, sealedSize } from '@szafa/format';
 import { pathOf, volumeSocket } from '@szafa/protocol';
-import { VOLUMES_AT_ONCE } from '../../../web/src/worker/transport.ts';
+import { VOLUMES_AT_ONCE } from '../../../web/src/core/transport/transport.worker.ts';
 import { BareBrowser } from '../browser.ts';
 import type { BareWay } from '../results.ts';
 

@@ -1,7 +1,7 @@
 /** Has the browser keep the app itself, for when the server cannot be reached. */
-import type { ToServiceWorker } from '../bridge.ts';
-import { appUrl } from './core.ts';
-import { localReady } from './local.ts';
+import type { ToServiceWorker } from '../core/bridge/calls.ts';
+import { appUrl } from '../core/call.ts';
+import { localReady } from '../transfers/local.ts';
 
 /** What this page is made of came before the service worker did, at least at the first visit. */
 export async function keepShell(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Seals volumes beside the page's worker: a browser does the cryptography of a worker on that worker's own thread. */
 import { sealInto, type VolumeKey } from '@szafa/client';
-import { discard } from '../discard.ts';
+import { discard } from '../core/bridge/discard.ts';
 
 export interface SealJob {
   id: number;

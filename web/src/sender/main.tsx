@@ -1,16 +1,16 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { noteReachable } from '../page/connection.ts';
-import { beVisitor, listen } from '../page/core.ts';
-import { missingHere } from '../page/needs.ts';
-import { chosenColours, chosenLanguage } from '../page/settings.ts';
-import { active, onProgress } from '../page/transfers.ts';
-import { Refusal } from '../parts/refusal.tsx';
+import { beVisitor, listen } from '../core/call.ts';
+import { noteReachable } from '../core/connection.ts';
+import { Refusal } from '../core/controls/refusal.tsx';
+import { missingHere } from '../core/needs.ts';
+import { chosenColours, chosenLanguage } from '../core/settings.ts';
+import { active, onProgress } from '../transfers/transfers.ts';
 import '../style/sender.css';
-import { words } from '../text/sender.ts';
-import { language, speak, text } from '../text.ts';
-import { begin, listenForDrops, watchUploads } from './asked.ts';
+import { language, speak, text } from '../core/text/index.ts';
+import { begin, listenForDrops, watchUploads } from './request.ts';
 import { SenderPage } from './sender-page.tsx';
+import { words } from './text.ts';
 
 const page = document.getElementById('page')!;
 const { documentElement: root } = document;

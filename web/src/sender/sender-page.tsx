@@ -1,18 +1,18 @@
 /** What somebody sees who is asked for files: where to put them, what became of them, or why nothing is taken. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { AskedFor } from '../bridge.ts';
-import { bytes, fullDate } from '../page/format.ts';
-import { fromInput } from '../page/pick.ts';
-import { Banner } from '../parts/banner.tsx';
-import { Placard, Spinner } from '../parts/controls.tsx';
-import { Icon } from '../parts/icon.tsx';
-import { Notices } from '../parts/notices.tsx';
-import { TransferPanel } from '../parts/transfer-panel.tsx';
-import { LinkFailed, VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
-import { words } from '../text/sender.ts';
-import { text } from '../text.ts';
-import { begin, filesOver, send, sent, shown } from './asked.ts';
+import type { AskedFor } from '../core/bridge/calls.ts';
+import { Banner } from '../core/controls/banner.tsx';
+import { Placard, Spinner } from '../core/controls/controls.tsx';
+import { Icon } from '../core/controls/icon.tsx';
+import { Notices } from '../core/controls/notices.tsx';
+import { bytes, fullDate } from '../core/format.ts';
+import { text } from '../core/text/index.ts';
+import { LinkFailed, VisitorFoot, VisitorHead } from '../sharing/visitor-frame.tsx';
+import { fromInput } from '../transfers/pick.ts';
+import { TransferPanel } from '../transfers/transfer-panel.tsx';
+import { begin, filesOver, send, sent, shown } from './request.ts';
+import { words } from './text.ts';
 
 function Chooser() {
   const input = useRef<HTMLInputElement>(null);

@@ -5,7 +5,7 @@
  * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
  * tab's worker fetches. Sockets pass it by.
  */
-import type { LocalHead, LocalPart, LocalPull, LocalRequest, ToServiceWorker } from '../bridge.ts';
+import type { LocalHead, LocalPart, LocalPull, LocalRequest, ToServiceWorker } from '../core/bridge/calls.ts';
 import { isShell, keep, shell } from './shell.ts';
 
 interface Client {

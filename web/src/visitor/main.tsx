@@ -1,14 +1,14 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { noteReachable } from '../page/connection.ts';
-import { beVisitor, listen } from '../page/core.ts';
-import { localReady } from '../page/local.ts';
-import { missingHere } from '../page/needs.ts';
-import { chosenColours, chosenLanguage } from '../page/settings.ts';
-import { active, onProgress } from '../page/transfers.ts';
-import { Refusal } from '../parts/refusal.tsx';
+import { beVisitor, listen } from '../core/call.ts';
+import { noteReachable } from '../core/connection.ts';
+import { Refusal } from '../core/controls/refusal.tsx';
+import { missingHere } from '../core/needs.ts';
+import { chosenColours, chosenLanguage } from '../core/settings.ts';
+import { localReady } from '../transfers/local.ts';
+import { active, onProgress } from '../transfers/transfers.ts';
 import '../style/visitor.css';
-import { language, speak, text } from '../text.ts';
+import { language, speak, text } from '../core/text/index.ts';
 import { begin } from './visit.ts';
 import { VisitorPage } from './visitor-page.tsx';
 

@@ -1,8 +1,8 @@
 /** What this page knows of the link that led to it. */
 import { signal } from '@preact/signals';
-import type { Fault, SharedFiles, Visited } from '../bridge.ts';
-import { onBack } from '../page/connection.ts';
-import { call, faultOf } from '../page/core.ts';
+import type { Fault, SharedFiles, Visited } from '../core/bridge/calls.ts';
+import { call, faultOf } from '../core/call.ts';
+import { onBack } from '../core/connection.ts';
 
 type Shown =
   | { at: 'opening' }

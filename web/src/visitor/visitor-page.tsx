@@ -2,17 +2,17 @@
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import type { ComponentChildren } from 'preact';
-import type { SharedItem } from '../bridge.ts';
-import { bytes, fullDate } from '../page/format.ts';
-import { Spinner } from '../parts/controls.tsx';
-import { FormTrouble } from '../parts/faults.tsx';
-import { Form, Secret, Submit, useForm } from '../parts/form.tsx';
-import { Notices } from '../parts/notices.tsx';
-import { isReadable, SharedFileList, topOf } from '../parts/shared-files.tsx';
-import { TransferPanel } from '../parts/transfer-panel.tsx';
-import { LinkFailed, VisitorFoot, VisitorHead } from '../parts/visitor-frame.tsx';
-import { words as said } from '../text/visitor.ts';
-import { text } from '../text.ts';
+import type { SharedItem } from '../core/bridge/calls.ts';
+import { Spinner } from '../core/controls/controls.tsx';
+import { FormTrouble } from '../core/controls/faults.tsx';
+import { Form, Secret, Submit, useForm } from '../core/controls/form.tsx';
+import { Notices } from '../core/controls/notices.tsx';
+import { bytes, fullDate } from '../core/format.ts';
+import { text } from '../core/text/index.ts';
+import { isReadable, SharedFileList, topOf } from '../sharing/shared-files.tsx';
+import { words as said } from '../sharing/text/visitor.ts';
+import { LinkFailed, VisitorFoot, VisitorHead } from '../sharing/visitor-frame.tsx';
+import { TransferPanel } from '../transfers/transfer-panel.tsx';
 import { begin, open, shown, visited } from './visit.ts';
 
 const words = text.visitor;

@@ -1,17 +1,18 @@
 /** The page's worker: keys, encryption and transfers. It is asked by messages and answers by messages. */
-import type { Calls } from '../bridge.ts';
-import { SignedIn } from './account.ts';
-import { answerBy, type Handlers, say } from './answer.ts';
-import { Cabinet } from './cabinet.ts';
-import { uploadNotes } from './database.ts';
-import { listLinks, makeLink, shareItems } from './links.ts';
-import { Operations } from './operations.ts';
-import { fileHandlers } from './reading.ts';
-import { eitherShelf, listedContact, Received, shareWith } from './received.ts';
-import { Requests } from './requests.ts';
-import { Thumbnails } from './thumbnails.ts';
-import { Transfers } from './transfers.ts';
-import { requireUser } from './whose.ts';
+
+import { requireUser } from '../accounts/same-account.worker.ts';
+import { SignedIn } from '../accounts/session.worker.ts';
+import { answerBy, type Handlers, say } from '../core/answer.worker.ts';
+import type { Calls } from '../core/bridge/calls.ts';
+import { uploadNotes } from '../core/database.worker.ts';
+import { Cabinet } from '../files/file-index.worker.ts';
+import { Operations } from '../files/operations.worker.ts';
+import { Thumbnails } from '../files/thumbnails/thumbnails.worker.ts';
+import { listLinks, makeLink, shareItems } from '../sharing/links.worker.ts';
+import { eitherShelf, listedContact, Received, shareWith } from '../sharing/received.worker.ts';
+import { Requests } from '../sharing/requests.worker.ts';
+import { fileHandlers } from '../transfers/reading.worker.ts';
+import { Transfers } from '../transfers/transfers.worker.ts';
 
 const signedIn = new SignedIn((reachable) => say({ reachable }), forgetFiles);
 const cabinet = new Cabinet(() => signedIn.szafa);

@@ -1,0 +1,96 @@
+/** What the sections of the account panel are made of: forms behind buttons, one open at a time. */
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Account } from '../core/bridge/calls.ts';
+import { CoreError } from '../core/call.ts';
+import { ModalFoot } from '../core/controls/controls.tsx';
+import { Secret } from '../core/controls/form.tsx';
+import { text } from '../core/text/index.ts';
+import { account } from './session.ts';
+
+const words = text.account;
+export type Opened = 'password' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
+
+export interface PartProps {
+  /** Which of the forms is open. */
+  opened: Signal<Opened>;
+}
+
+interface FoldProps extends PartProps {
+  name: Exclude<Opened, null>;
+  danger?: boolean;
+  children: ComponentChildren;
+}
+
+/** After a wait: what one account has asked for here is not done for the next one. */
+export function requireStill(who: Account): void {
+  if (account.peek() !== who) throw new CoreError({ code: 'locked', message: 'signed out meanwhile' });
+}
+
+/** A button that becomes the form behind it, and back; the focus goes along. */
+export function Fold({ name, danger = false, opened, children }: FoldProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const was = useRef(false);
+  const is = opened.value === name;
+  useLayoutEffect(() => {
+    if (is !== was.current) place.current!.querySelector<HTMLElement>('input, button')!.focus();
+    was.current = is;
+  }, [is]);
+  return (
+    <div ref={place} class="fold">
+      {is ? (
+        children
+      ) : (
+        <button
+          type="button"
+          class={`button ${danger ? 'danger-line' : ''}`}
+          onClick={() => {
+            opened.value = name;
+          }}
+        >
+          {words[name].do}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What was done, beside where it was done: a notice would be behind the dialog. */
+export function Said({ news }: { news: Signal<string> }) {
+  return (
+    <p class="said" role="status">
+      {news.value}
+    </p>
+  );
+}
+
+interface FootProps extends PartProps {
+  working: Signal<boolean>;
+  label: string;
+  danger?: boolean;
+}
+
+export function Foot({ working, label, danger = false, opened }: FootProps) {
+  return (
+    <ModalFoot
+      act={working.value ? text.actions.wait : label}
+      danger={danger}
+      isBusy={working.value}
+      onCancel={() => {
+        opened.value = null;
+      }}
+    />
+  );
+}
+
+export function CurrentPassword({ label, value }: { label: string; value: Signal<string> }) {
+  const shown = useSignal(false);
+  return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
+}
+
+/** What a wrong password means in these forms, and where it was typed. */
+export const wrong = () => ({
+  here: { 'wrong-password': words.wrongPassword, 403: words.wrongPassword },
+  fields: { 'wrong-password': 'current', 403: 'current', 'wrong-code': 'code' },
+});

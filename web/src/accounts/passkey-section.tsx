@@ -1,0 +1,127 @@
+/** Passkeys of the account: added, listed, removed. */
+import { useSignal } from '@preact/signals';
+import type { ListedPasskey } from '../core/bridge/calls.ts';
+import { call } from '../core/call.ts';
+import { FormTrouble } from '../core/controls/faults.tsx';
+import { Field, Form, Submit, useForm } from '../core/controls/form.tsx';
+import { date } from '../core/format.ts';
+import { text } from '../core/text/index.ts';
+import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
+import { makePasskey } from './passkeys.ts';
+import { account } from './session.ts';
+
+const words = text.account.passkey;
+
+interface PasskeysProps extends PartProps {
+  passkeys: ListedPasskey[];
+  /** They can be added and used at this address. */
+  offered: boolean;
+  totp: boolean;
+  hasRecoveryKey: boolean;
+  onChange(): Promise<void>;
+}
+
+function Add({
+  opened,
+  totp,
+  hasRecoveryKey,
+  onDone,
+}: PasskeysProps & { onDone(said: string): Promise<void> }) {
+  const name = useSignal('');
+  const password = useSignal('');
+  const form = useForm(async () => {
+    const who = account.peek()!;
+    const made = await makePasskey(await call('newPasskey'), who.username);
+    requireStill(who);
+    const adding = call('addPasskey', password.value, name.value, made);
+    made.secret?.fill(0); // the worker has its own copy
+    await adding;
+    opened.value = null;
+    await onDone(made.secret ? words.doneAlone : words.done);
+  });
+  return (
+    <Form form={form} label={words.do} {...wrong()}>
+      <p>{words.after}</p>
+      <p class={totp ? '' : 'warn-words'}>{totp ? words.withCodes : words.withoutCodes}</p>
+      {!hasRecoveryKey && <p class="warn-words">{words.withoutKey}</p>}
+      <Field
+        label={words.name}
+        hint={words.nameHint}
+        name="passkey-name"
+        autocomplete="off"
+        max={100}
+        value={name}
+      />
+      <CurrentPassword label={text.account.yourPassword} value={password} />
+      <Foot opened={opened} working={form.working} label={words.finish} />
+    </Form>
+  );
+}
+
+function Remove({ id, name, onDone }: { id: string; name: string; onDone(): Promise<void> }) {
+  const password = useSignal('');
+  const form = useForm(async () => {
+    await call('removePasskey', password.value, id);
+    await onDone();
+  });
+  return (
+    <Form form={form} label={words.removeOf(name)} {...wrong()}>
+      <p>{words.removed}</p>
+      <CurrentPassword label={text.account.yourPassword} value={password} />
+      <FormTrouble />
+      <Submit form={form} class="danger" label={words.removeOf(name)} />
+    </Form>
+  );
+}
+
+export function Passkeys(props: PasskeysProps) {
+  const { passkeys, offered, opened, onChange } = props;
+  const news = useSignal('');
+  const removing = useSignal<string | null>(null);
+  const done = async (said: string) => {
+    news.value = said;
+    removing.value = null;
+    await onChange();
+  };
+  if (!offered && passkeys.length === 0) return null;
+  return (
+    <section>
+      <h3>{words.title}</h3>
+      <Said news={news} />
+      {passkeys.length === 0 && <p>{words.none}</p>}
+      <ul class="devices">
+        {passkeys.map(({ id, name, alone, usedAt }) => (
+          <li key={id}>
+            <div class="device-words">
+              <bdi>{name}</bdi>
+              <small class="hint">
+                {[
+                  alone ? words.alone : words.second,
+                  usedAt === null ? words.never : words.used(date(usedAt)),
+                ].join(', ')}
+              </small>
+              {removing.value === id && <Remove id={id} name={name} onDone={() => done(words.gone)} />}
+            </div>
+            {removing.value !== id && (
+              <button
+                type="button"
+                class="button"
+                aria-label={words.removeOf(name)}
+                onClick={() => {
+                  removing.value = id;
+                }}
+              >
+                {words.remove}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {offered && (
+        <Fold name="passkey" opened={opened}>
+          <Add {...props} onDone={done} />
+        </Fold>
+      )}
+    </section>
+  );
+}

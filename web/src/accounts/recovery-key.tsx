@@ -1,0 +1,188 @@
+/** A recovery key, shown once: until a part of it was typed, or its owner goes on without it after a warning. */
+import { useSignal } from '@preact/signals';
+import { plainRecoveryText, recoverySheet } from '@szafa/client';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { call } from '../core/call.ts';
+import { FormTrouble } from '../core/controls/faults.tsx';
+import { Field, Form, refuse, Secret, Submit, useForm } from '../core/controls/form.tsx';
+import { Icon } from '../core/controls/icon.tsx';
+import { tell } from '../core/notices.ts';
+import { text } from '../core/text/index.ts';
+import { shownKey } from './session.ts';
+import { SignInLayout } from './sign-in-layout.tsx';
+
+const words = text.recoveryKey;
+const TAKEN_MS = 60_000;
+
+function done(): void {
+  shownKey.value = null;
+}
+
+/** One group of each half, so that neither was left out. */
+function choose(groups: string[]): [number, number] {
+  const half = groups.length / 2;
+  const [first, second] = crypto.getRandomValues(new Uint32Array(2));
+  return [first! % half, half + (second! % half)];
+}
+
+function save(sheet: string, username: string): void {
+  const url = URL.createObjectURL(new Blob([sheet], { type: 'text/plain' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = `szafa-recovery-key-${username}.txt`;
+  link.click();
+  // Some browsers look it up later.
+  setTimeout(() => URL.revokeObjectURL(url), TAKEN_MS);
+}
+
+async function copy(key: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(key);
+    tell(words.copied);
+  } catch {
+    tell(words.notCopied, true);
+  }
+}
+
+interface StageProps {
+  groups: string[];
+  isWish: boolean;
+  go(to: Stage): void;
+}
+type Stage = 'shown' | 'asked' | 'warned';
+
+function Shown({ groups, isWish, go, sheet, username }: StageProps & { sheet: string; username: string }) {
+  return (
+    <>
+      <p>{words.what}</p>
+      {isWish && <p>{text.account.recovery.after}</p>}
+      <ol class="recovery-key" aria-label={words.title}>
+        {groups.map((group, at) => (
+          <li key={at}>{group}</li>
+        ))}
+      </ol>
+      <div class="key-acts">
+        <button type="button" class="button" onClick={() => void copy(groups.join('-'))}>
+          <Icon name="copy" />
+          {words.copy}
+        </button>
+        <button type="button" class="button" onClick={() => globalThis.print()}>
+          <Icon name="text" />
+          {words.print}
+        </button>
+        <button type="button" class="button" onClick={() => save(sheet, username)}>
+          <Icon name="download" />
+          {words.save}
+        </button>
+      </div>
+      <button type="button" class="button primary wide" onClick={() => go('asked')}>
+        {words.written}
+      </button>
+      <div class="enter-links">
+        <button type="button" class="link" onClick={() => go('warned')}>
+          {words.skip}
+        </button>
+      </div>
+      <pre class="sheet" aria-hidden="true">
+        {sheet}
+      </pre>
+    </>
+  );
+}
+
+function Asked({ groups, isWish, go }: StageProps) {
+  const typed = useSignal('');
+  const password = useSignal('');
+  const eye = useSignal(false);
+  const { wrongPassword, yourPassword } = text.account;
+  const [first, second] = useMemo(() => choose(groups), [groups]);
+  const form = useForm(async () => {
+    if (plainRecoveryText(typed.value) !== `${groups[first]}${groups[second]}`) refuse(words.wrong, 'groups');
+    const own = shownKey.peek();
+    if (isWish) await call('setRecoveryKey', password.value, groups.join('-'));
+    if (shownKey.peek() !== own) return;
+    done();
+    tell(words.confirmed);
+  });
+  return (
+    <Form
+      form={form}
+      label={words.confirm}
+      here={{ 'wrong-password': wrongPassword, 403: wrongPassword }}
+      fields={{ 'wrong-password': 'current', 403: 'current' }}
+    >
+      <Field
+        label={words.ask(first + 1, second + 1)}
+        hint={words.askWhy}
+        name="groups"
+        autocomplete="off"
+        value={typed}
+      />
+      {isWish && (
+        <Secret
+          label={yourPassword}
+          name="current"
+          autocomplete="current-password"
+          value={password}
+          shown={eye}
+        />
+      )}
+      <FormTrouble />
+      <Submit form={form} class="primary wide" label={words.confirm} />
+      <div class="enter-links">
+        <button type="button" class="link" onClick={() => go('shown')}>
+          {words.again}
+        </button>
+        <button type="button" class="link" onClick={() => go('warned')}>
+          {words.skip}
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+function Warned({ go }: StageProps) {
+  return (
+    <>
+      <p class="caution">
+        <Icon name="warning" />
+        <span>{words.warning}</span>
+      </p>
+      <div class="key-acts">
+        <button type="button" class="button primary" onClick={() => go('shown')}>
+          {words.back}
+        </button>
+        <button type="button" class="button danger" onClick={done}>
+          {words.skip}
+        </button>
+      </div>
+    </>
+  );
+}
+
+export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.value> }) {
+  const { username, key, isWish = false } = shown;
+  const stage = useSignal<Stage>('shown');
+  const title = useRef<HTMLHeadingElement>(null);
+  const groups = useMemo(() => key.split('-'), [key]);
+  const sheet = recoverySheet(key, { server: globalThis.location.origin, username });
+  // What was pressed is gone: whoever reads with a screen reader goes on at the top.
+  useLayoutEffect(() => title.current?.focus(), [stage.value]);
+  const rest = {
+    groups,
+    isWish,
+    go: (to: Stage) => {
+      stage.value = to;
+    },
+  };
+  return (
+    <SignInLayout>
+      <h1 ref={title} tabIndex={-1}>
+        {words.title}
+      </h1>
+      {stage.value === 'shown' && <Shown {...rest} sheet={sheet} username={username} />}
+      {stage.value === 'asked' && <Asked {...rest} />}
+      {stage.value === 'warned' && <Warned {...rest} />}
+    </SignInLayout>
+  );
+}

@@ -1,0 +1,157 @@
+import { signal } from '@preact/signals';
+import type { Account, Entered, Fault, Second, Wishes } from '../core/bridge/calls.ts';
+import { call, disown, faultOf } from '../core/call.ts';
+import { onBack } from '../core/connection.ts';
+import { dropNotices, tellFault } from '../core/notices.ts';
+import { onTabs, toTabs } from '../core/tabs.ts';
+import { text } from '../core/text/index.ts';
+import { forgetAddress } from '../files/address.ts';
+import { question } from '../files/collisions.ts';
+import { emptyShelf, refresh } from '../files/file-list.ts';
+import { emptyTransfers, recall, resumeLost } from '../transfers/transfers.ts';
+import { enterByPasskey } from './passkeys.ts';
+
+export const account = signal<Account | null>(null);
+export const phase = signal<'starting' | 'failed' | 'out' | 'in' | 'leaving'>('starting');
+export const startFault = signal<Fault | null>(null);
+/** Why nobody is signed in any more, for the page to sign in with. */
+export const parting = signal('');
+/** A new recovery key, until its owner has it. It counts already, but for one in the place of another, which counts from then on. */
+export const shownKey = signal<{ username: string; key: string; isWish?: true } | null>(null);
+
+/** While this account is deleted, its other requests fail for that reason. */
+let deleting: Account | null = null;
+
+onTabs((news) => {
+  if (news === 'changed' && phase.value === 'in') void refresh();
+  // One that could not begin shows a session that is over by then.
+  if (news !== 'changed' && phase.value === 'failed') void start();
+  if (news === 'signed-in' && phase.value === 'out') void start();
+  if ((news === 'signed-out' || news === 'expired') && phase.value === 'in') void follow(news);
+});
+
+/** Leaves as another tab has; not where this one has signed in since, before that was told. */
+async function follow(news: 'signed-out' | 'expired'): Promise<void> {
+  const who = account.peek();
+  if ((await call('isKept').catch(() => false)) || account.peek() !== who) return;
+  if (news === 'expired') return void forget(call('expire'), text.state.expired);
+  forgetAddress();
+  shownKey.value = null;
+  void forget(call('leave', false), text.state.elsewhere);
+}
+
+function resume(): void {
+  if (phase.value === 'failed' && startFault.value?.code !== 'keys') void start();
+  if (phase.value !== 'in') return;
+  void refresh();
+  resumeLost();
+}
+onBack(resume);
+globalThis.addEventListener('online', resume);
+
+function begin(who: Account): void {
+  // Another tab signed in while this one did: that account was in until now.
+  const before = account.peek();
+  if (before && before.username !== who.username) {
+    phase.value = 'starting';
+    part();
+  }
+  account.value = who;
+  parting.value = '';
+  phase.value = 'in';
+  void refresh();
+  recall(who.username).catch(tellFault);
+}
+
+/** Goes on with what the browser kept. */
+export async function start(): Promise<void> {
+  phase.value = 'starting';
+  try {
+    const who = await call('restore');
+    // A sign-in was answered meanwhile.
+    if (account.peek()) return;
+    if (typeof who === 'object' && who) return begin(who);
+    if (who) parting.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
+    phase.value = 'out';
+  } catch (error) {
+    if (account.peek()) return;
+    startFault.value = faultOf(error);
+    phase.value = 'failed';
+  }
+}
+
+async function enter(entering: Promise<Entered>): Promise<void> {
+  const { username, recoveryKey } = await entering;
+  toTabs('signed-in');
+  if (recoveryKey) shownKey.value = { username, key: recoveryKey };
+  begin({ username });
+}
+
+export const login = (username: string, password: string, second: Second) =>
+  enter(call('login', username, password, second));
+export async function loginWithPasskey(): Promise<void> {
+  const { answer, secret } = await enterByPasskey(await call('passkeyChallenge'));
+  const entering = call('loginWithPasskey', answer, secret);
+  secret.fill(0); // the worker has its own copy
+  await enter(entering);
+}
+export const register = (username: string, password: string, wishes: Wishes) =>
+  enter(call('register', username, password, wishes));
+export const recover = (username: string, recoveryKey: string, password: string) =>
+  enter(call('recover', username, recoveryKey, password));
+
+/** Nothing of an account is there for the next one. */
+function part(): void {
+  disown();
+  account.value = null;
+  emptyTransfers();
+  emptyShelf();
+  // What waits for an answer, is told of, or can be undone, is of the account that leaves.
+  question.peek()?.answer(undefined, true);
+  dropNotices();
+  if (shownKey.peek()?.isWish) shownKey.value = null;
+}
+
+async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
+  // The page to sign in with says that the keys are gone, so it comes after that.
+  phase.value = 'leaving';
+  part();
+  parting.value = why;
+  try {
+    return await leaving;
+  } finally {
+    phase.value = 'out';
+  }
+}
+
+export async function leave(): Promise<void> {
+  forgetAddress();
+  if (await forget(call('leave', true))) toTabs('signed-out');
+}
+
+/** A token that the service no longer knows ends the session here, whichever call found it out. */
+export function onFault({ status }: Fault): void {
+  if (status !== 401 || phase.value !== 'in' || deleting === account.peek()) return;
+  void forget(call('expire'), text.state.expired).then((isLast) => isLast && toTabs('expired'));
+}
+
+export async function makeRecoveryKey(): Promise<void> {
+  const who = account.peek()!;
+  const key = await call('newRecoveryKey');
+  if (account.peek() === who) shownKey.value = { username: who.username, key, isWish: true };
+}
+
+export async function deleteAccount(password: string): Promise<void> {
+  const who = account.peek()!;
+  deleting = who;
+  let isLast: boolean;
+  try {
+    isLast = await call('deleteAccount', password);
+  } finally {
+    deleting = null;
+  }
+  if (isLast) toTabs('signed-out');
+  if (account.peek() !== who) return;
+  forgetAddress();
+  await forget(Promise.resolve(), text.state.deleted(who.username));
+}

@@ -1,0 +1,321 @@
+import {
+  Api,
+  ApiError,
+  type ConnectOptions,
+  displayName,
+  LockedError,
+  NetworkError,
+  newRecoveryKey,
+  newTotpSecret,
+  PRF_INPUT,
+  recoveryKeyIn,
+  recoveryText,
+  Szafa,
+  totpUri,
+  WrongPasswordError,
+} from '@szafa/client';
+import {
+  cleanUsername,
+  type NewPasskeyRequest,
+  type PasskeyAnswer,
+  type PasskeyRequest,
+} from '@szafa/protocol';
+import type {
+  Account,
+  BrowserPasskey,
+  Ended,
+  Entered,
+  NewTotp,
+  Overview,
+  Prf,
+  Second,
+  Wishes,
+} from '../core/bridge/calls.ts';
+import {
+  browserContacts,
+  browserPins,
+  browserRevs,
+  type KeptSession,
+  kept,
+} from '../core/database.worker.ts';
+import { holdingEngine } from '../core/engine/engine.worker.ts';
+import { drawQr } from '../core/qr-picture.worker.ts';
+import { pageTransport } from '../core/transport/transport.worker.ts';
+import { deviceName } from './device.worker.ts';
+
+const GOODBYE_MS = 5_000;
+const RETRY_MS = 3_000;
+
+/** Who is signed in. The password is used once and forgotten; what stays is a token and a key whose bytes cannot be exported. */
+export class SignedIn {
+  readonly #engine = holdingEngine();
+  readonly #options: ConnectOptions;
+  readonly #onOther: () => void;
+  #szafa: Szafa | undefined;
+
+  /** `onOther`: somebody else was in when a sign-in was answered, since another tab had signed in meanwhile. */
+  constructor(onReachable: (reachable: boolean) => void, onOther: () => void) {
+    this.#onOther = onOther;
+    this.#options = {
+      server: globalThis.location.origin,
+      engine: this.#engine,
+      transport: pageTransport(onReachable),
+      // Somebody waits and sees whether the server is back: not so long that it seems to be broken.
+      retry: { capMs: RETRY_MS },
+      pins: browserPins,
+      revs: browserRevs,
+      contacts: browserContacts,
+    };
+  }
+
+  get szafa(): Szafa {
+    if (!this.#szafa) throw new LockedError('not signed in');
+    return this.#szafa;
+  }
+
+  async offersPasskeys(): Promise<boolean> {
+    return (await new Api(this.#options).service()).origin === globalThis.location.origin;
+  }
+
+  async offersLinks(): Promise<boolean> {
+    return (await this.szafa.api.service()).features.includes('shares');
+  }
+
+  async passkeyChallenge(): Promise<PasskeyRequest & Prf> {
+    return { ...(await Szafa.passkeyChallenge(this.#options)), prf: PRF_INPUT };
+  }
+
+  async loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): Promise<Entered> {
+    try {
+      const szafa = await Szafa.loginWithPasskey(this.#options, { answer, secret, device: device() });
+      return await this.#begin(szafa);
+    } finally {
+      secret.fill(0);
+    }
+  }
+
+  async newPasskey(): Promise<NewPasskeyRequest & Prf> {
+    return { ...(await this.szafa.newPasskey()), prf: PRF_INPUT };
+  }
+
+  async addPasskey(password: string, name: string, made: BrowserPasskey): Promise<void> {
+    try {
+      await this.szafa.addPasskey({ password }, { ...made, name });
+    } finally {
+      made.secret?.fill(0);
+    }
+  }
+
+  async removePasskey(password: string, id: string): Promise<void> {
+    const { szafa } = this;
+    await szafa.removePasskey({ password }, id);
+    // A session that it opened goes on with the password.
+    await kept.renewSession(this.#toKeep(szafa));
+  }
+
+  async login(rawName: string, password: string, second: Second): Promise<Entered> {
+    const username = cleanUsername(rawName);
+    const secrets = { username, password, ...second, device: device() };
+    return this.#begin(await Szafa.login(this.#options, secrets));
+  }
+
+  async registration(): Promise<string> {
+    return (await new Api(this.#options).service()).registration;
+  }
+
+  async register(rawName: string, password: string, wishes: Wishes): Promise<Entered> {
+    const username = cleanUsername(rawName);
+    const invite = wishes.invite === '' ? {} : { invite: wishes.invite };
+    const secrets = { username, password, device: device(), ...invite };
+    if (!wishes.recoveryKey) return this.#begin(await Szafa.register(this.#options, secrets));
+    return this.#withNewKey(async (recoveryKey) =>
+      this.#begin(await Szafa.register(this.#options, { ...secrets, recoveryKey }), true),
+    );
+  }
+
+  async recover(rawName: string, typed: string, password: string): Promise<Entered> {
+    const username = cleanUsername(rawName);
+    const used = await recoveryKeyIn(this.#engine, typed);
+    return this.#withNewKey(async (recoveryKey) => {
+      const renew = async () => ({ password, recoveryKey });
+      const recovery = { username, recoveryKey: used, renew, device: device() };
+      return this.#begin(await Szafa.recover(this.#options, recovery), true);
+    });
+  }
+
+  /** The key of a new password is shown when it counts: whoever wrote it down has one that opens the account, wherever the page ends. */
+  async #withNewKey<T>(
+    use: (key: Uint8Array<ArrayBuffer>) => Promise<T>,
+  ): Promise<T & { recoveryKey: string }> {
+    const key = newRecoveryKey(this.#engine);
+    const text = await recoveryText(this.#engine, key);
+    try {
+      return { ...(await use(key)), recoveryKey: text };
+    } finally {
+      key.fill(0);
+    }
+  }
+
+  async #begin(szafa: Szafa, hasKeyToShow = false): Promise<Account> {
+    const { username } = szafa;
+    try {
+      await szafa.checkKeys();
+    } catch (error) {
+      // Made here a moment ago, and checked when they are next needed; the recovery key is shown now or never.
+      if (!(hasKeyToShow && isAway(error))) {
+        // Where the files are under a passphrase of their own, this page can open none of them.
+        await this.#goodbye(szafa.token);
+        throw error;
+      }
+    }
+    const before = await kept.session();
+    // Unfinished uploads of this account go on; those of another are none of its business.
+    if (before && before.username !== username) await kept.forgetAll();
+    await kept.keepSession(this.#toKeep(szafa));
+    if (this.#szafa && this.#szafa.username !== username) this.#onOther();
+    this.#szafa = szafa;
+    return { username };
+  }
+
+  #toKeep({ username, token, keys }: Szafa): KeptSession {
+    const { way } = keys;
+    const passkey = way.type === 'passkey' ? { passkey: way.id } : {};
+    return { username, token: token!, kek: this.#engine.keyOf(way.kek), ...passkey };
+  }
+
+  /** Keys are gone from here by then; a token that the service did not hear about expires by itself. */
+  async #goodbye(token: string | undefined): Promise<void> {
+    if (token === undefined) return;
+    const signal = AbortSignal.timeout(GOODBYE_MS);
+    await new Api({ ...this.#options, token }).logout({ signal }).catch(() => {});
+  }
+
+  async restore(): Promise<Account | Ended | null> {
+    const session = await kept.session();
+    if (!session || !('kek' in session)) return null;
+    const { username, token, passkey } = session;
+    const kek = this.#engine.handleOf(session.kek);
+    const szafa = await Szafa.open(this.#options, { username, token, kek, passkey });
+    try {
+      await Promise.all([szafa.api.me(), szafa.checkKeys()]);
+    } catch (error) {
+      const why = endOf(error);
+      if (!why) throw error;
+      await kept.endSession(token);
+      if (why === 'other-password') await this.#goodbye(token);
+      return why;
+    }
+    // A sign-in that was answered meanwhile is the later wish.
+    this.#szafa ??= szafa;
+    return { username };
+  }
+
+  async overview(): Promise<Overview> {
+    const { szafa } = this;
+    const [bag, sessions, { totp, passkeys }, passkeysOffered] = await Promise.all([
+      szafa.keys.found(),
+      szafa.sessions(),
+      szafa.factors(),
+      this.offersPasskeys(),
+    ]);
+    return {
+      totp,
+      passkeysOffered,
+      passkeys: passkeys.map(({ id, name, used_at }) => ({
+        id,
+        name: displayName(name),
+        // The service may say so of one that has no entry in the key bag: it would open nothing.
+        alone: bag?.bag.passkeys.has(id) ?? false,
+        usedAt: used_at === null ? null : Date.parse(used_at),
+      })),
+      hasRecoveryKey: bag?.bag.recovery !== undefined,
+      devices: sessions.map(({ id, device: name, used_at, current, scope, dir_id, expires_at }) => ({
+        id,
+        name: displayName(name),
+        usedAt: Date.parse(used_at),
+        current,
+        scope,
+        dirId: dir_id,
+        expiresAt: expires_at === null ? null : Date.parse(expires_at),
+      })),
+    };
+  }
+
+  async changePassword(current: string, next: string): Promise<void> {
+    const { szafa } = this;
+    await szafa.changePassword({ password: current }, next);
+    // For the next reload. Other tabs go on with the master keys that they have opened.
+    await kept.renewSession(this.#toKeep(szafa));
+  }
+
+  /** It counts when it is set: until somebody has it, the one before does. */
+  async newRecoveryKey(): Promise<string> {
+    return (await this.#withNewKey(async () => ({}))).recoveryKey;
+  }
+
+  async setRecoveryKey(password: string, typed: string): Promise<void> {
+    const { szafa } = this;
+    const key = await recoveryKeyIn(this.#engine, typed);
+    try {
+      await szafa.setRecoveryKey({ password }, key);
+    } finally {
+      key.fill(0);
+    }
+  }
+
+  async newTotp(): Promise<NewTotp> {
+    const { username, api } = this.szafa;
+    const secret = newTotpSecret(this.#engine);
+    const uri = totpUri(secret, { server: api.server, username });
+    return { secret, uri, picture: await drawQr(uri) };
+  }
+
+  /** Another account may have signed in by the time of the answer: `onGone` where none has in this tab; true where none has in any. */
+  async deleteAccount(password: string, onGone: () => void): Promise<boolean> {
+    const { szafa } = this;
+    const { token } = szafa;
+    await szafa.deleteAccount({ password });
+    if (this.#szafa === szafa) {
+      this.#szafa = undefined;
+      onGone();
+    }
+    return kept.forgetAll(token);
+  }
+
+  /** As of `leave`: whether it was the session of this browser. Another account may have signed in since, which other tabs are in. */
+  async expire(): Promise<boolean> {
+    const token = this.#szafa?.token;
+    this.#szafa = undefined;
+    return token !== undefined && kept.endSession(token);
+  }
+
+  async isKept(): Promise<boolean> {
+    const session = await kept.session();
+    return session !== undefined && 'token' in session && session.token === this.#szafa?.token;
+  }
+
+  async leave(tellService: boolean): Promise<boolean> {
+    const session = await kept.session();
+    // A session that could not be restored has its token here alone.
+    const token = this.#szafa?.token ?? (session && 'token' in session ? session.token : undefined);
+    this.#szafa = undefined;
+    // A tab that hears late that another one has left finds the next account there.
+    const isLast = await kept.forgetAll(token);
+    if (tellService) await this.#goodbye(token);
+    return isLast;
+  }
+}
+
+const device = () => deviceName(navigator.userAgent);
+
+/** Why a session that was kept cannot go on, where a new sign-in helps. */
+function endOf(error: unknown): Ended | undefined {
+  if (error instanceof ApiError && error.status === 401) return 'ended';
+  // A tab ended between a change of the password and the note of it.
+  return error instanceof WrongPasswordError ? 'other-password' : undefined;
+}
+
+/** No answer, or none that says anything about what was asked. */
+function isAway(error: unknown): boolean {
+  return error instanceof NetworkError || (error instanceof ApiError && error.status >= 500);
+}

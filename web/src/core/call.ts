@@ -1,0 +1,103 @@
+/** The page's side of its worker. */
+
+import readerUrl from '../reader/main.ts?worker&url';
+import senderUrl from '../sender/sender.worker.ts?worker&url';
+import visitorUrl from '../visitor/visitor.worker.ts?worker&url';
+import appUrl from '../worker/main.ts?worker&url';
+import type { AllCalls, CallName, Fault, FromWorker, Progress, ToWorker } from './bridge/calls.ts';
+import { scriptPolicy } from './bridge/scripts.ts';
+
+/** A call that failed; `fault` says how, text.ts what to tell. */
+export class CoreError extends Error {
+  override name = 'CoreError';
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+export function faultOf(error: unknown): Fault {
+  return error instanceof CoreError ? error.fault : { code: 'unexpected', message: (error as Error).message };
+}
+
+export { appUrl };
+export const scriptUrl = scriptPolicy(appUrl, visitorUrl, senderUrl, readerUrl, '/sw.js');
+
+type Answer = { resolve(value: unknown): void; reject(error: unknown): void };
+
+const waiting = new Map<number, Answer>();
+const listeners = {
+  progress: (_: Progress) => {},
+  reachable: (_: boolean) => {},
+  fault: (_: Fault) => {},
+};
+let workerUrl = appUrl;
+let worker: Worker | undefined;
+/** It has said something: its script is here. */
+let begun = false;
+let last = 0;
+/** The last call that was made for an account that has left. */
+let disowned = 0;
+
+function started(): Worker {
+  if (worker) return worker;
+  worker = new Worker(scriptUrl(workerUrl), { type: 'module' });
+  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    begun = true;
+    if ('progress' in data) listeners.progress(data.progress);
+    else if ('reachable' in data) listeners.reachable(data.reachable);
+    else {
+      const answer = waiting.get(data.call);
+      waiting.delete(data.call);
+      if ('fault' in data) {
+        if (data.call > disowned) listeners.fault(data.fault);
+        answer?.reject(new CoreError(data.fault));
+      } else answer?.resolve(data.value);
+    }
+  };
+  // Its script did not come, or cannot run: nothing would ever be answered. The next call tries again.
+  worker.onerror = () => {
+    if (begun) return;
+    worker = undefined;
+    const fault = { code: 'part-missing', message: "the script of the page's worker could not be loaded" };
+    for (const { reject } of waiting.values()) reject(new CoreError(fault));
+    waiting.clear();
+  };
+  return worker;
+}
+
+export function listen(added: Partial<typeof listeners>): void {
+  Object.assign(listeners, added);
+}
+
+/** Whatever was asked for until now says nothing about whoever comes next. */
+export function disown(): void {
+  disowned = last;
+}
+
+/** Before the first call, on the pages for visitors: what a link leads to, and what a request does. */
+export function beVisitor(at: 'link' | 'request'): void {
+  workerUrl = at === 'link' ? visitorUrl : senderUrl;
+}
+
+export function call<N extends CallName>(
+  name: N,
+  ...args: Parameters<AllCalls[N]>
+): Promise<ReturnType<AllCalls[N]>> {
+  return callWith(undefined, name, ...args);
+}
+
+/** A call that hands a port over. */
+export function callWith<N extends CallName>(
+  port: MessagePort | undefined,
+  name: N,
+  ...args: Parameters<AllCalls[N]>
+): Promise<ReturnType<AllCalls[N]>> {
+  const message: ToWorker = { call: ++last, name, args, ...(port && { port }) };
+  return new Promise((resolve, reject) => {
+    waiting.set(message.call, { resolve: resolve as (value: unknown) => void, reject });
+    started().postMessage(message, port ? [port] : []);
+  });
+}

@@ -1,0 +1,60 @@
+/** Whether the server can be reached. While it cannot, the page asks again by itself, so that the answer is never old. */
+import { computed, effect, signal } from '@preact/signals';
+import { tell } from './notices.ts';
+import { text } from './text/index.ts';
+
+export const online = signal(navigator.onLine);
+export const reachable = signal(true);
+export const connected = computed(() => online.value && reachable.value);
+
+const AGAIN_MS = 1_000;
+const PATIENCE_MS = 5_000;
+/** Answers of what stands before a server that is away, and of one whose stores do not answer. */
+const AWAY = [502, 503, 504];
+
+const comebacks: (() => void)[] = [];
+
+/** `act` is done whenever the server is there again. */
+export function onBack(act: () => void): void {
+  comebacks.push(act);
+}
+
+export function noteReachable(now: boolean): void {
+  const isBack = now && !reachable.value;
+  reachable.value = now;
+  if (!isBack) return;
+  tell(text.state.back);
+  for (const act of comebacks) act();
+}
+
+export async function isThere(): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    return !AWAY.includes((await fetch('/readyz', { cache: 'no-store', signal })).status);
+  } catch {
+    return false;
+  }
+}
+
+let asking = false;
+
+async function askUntilThere(): Promise<void> {
+  if (asking) return;
+  asking = true;
+  while (online.value && !reachable.value) {
+    if (await isThere()) noteReachable(true);
+    else await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+  asking = false;
+}
+
+effect(() => {
+  if (online.value && !reachable.value) void askUntilThere();
+});
+
+globalThis.addEventListener('online', () => {
+  online.value = true;
+});
+globalThis.addEventListener('offline', () => {
+  online.value = false;
+});

@@ -1,0 +1,51 @@
+/** Where a form says what went wrong: beside the field that it is about, or at its end. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Fault } from '../bridge/calls.ts';
+import { explain } from '../text/index.ts';
+import { KeyTrouble } from './key-trouble.tsx';
+
+/** What a status, or a code, means in one form. */
+export type Meanings = Record<number | string, string>;
+
+interface FormFault {
+  fault: Fault | null;
+  /** The name of the field that it is about. */
+  field: string | undefined;
+  here: Meanings | undefined;
+}
+
+export const FormFaultContext = createContext<FormFault | null>(null);
+
+/** What marks a field as wrong, and names what explains it. */
+export function useFieldFault(name: string, hasHint = false) {
+  const isInvalid = useContext(FormFaultContext)?.field === name;
+  const ids = [hasHint && `${name}-hint`, isInvalid && `${name}-fault`].filter(Boolean).join(' ');
+  return { 'aria-invalid': isInvalid || undefined, 'aria-describedby': ids || undefined };
+}
+
+/** Under the field of this name. */
+export function FieldFault({ name }: { name: string }) {
+  const now = useContext(FormFaultContext);
+  const message = now?.fault && now.field === name ? explain(now.fault, now.here) : '';
+  if (message === '') return null;
+  return (
+    <small id={`${name}-fault`} class="trouble" role="alert">
+      {message}
+    </small>
+  );
+}
+
+export function Trouble({ fault, here }: { fault: Fault | null | undefined; here?: Meanings | undefined }) {
+  return (
+    <div class="trouble" role="alert">
+      {fault && (fault.code === 'keys' ? <KeyTrouble fault={fault} /> : explain(fault, here))}
+    </div>
+  );
+}
+
+/** In a form: what is about none of its fields. */
+export function FormTrouble() {
+  const now = useContext(FormFaultContext);
+  return <Trouble fault={now?.field === undefined ? now?.fault : null} here={now?.here} />;
+}

@@ -1,0 +1,236 @@
+/** What forms are made of. */
+import { type Signal, useSignal } from '@preact/signals';
+import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Fault } from '../bridge/calls.ts';
+import { CoreError, faultOf } from '../call.ts';
+import { text } from '../text/index.ts';
+import { IconButton } from './controls.tsx';
+import { FieldFault, FormFaultContext, type Meanings, useFieldFault } from './faults.tsx';
+
+interface FieldProps {
+  label: string;
+  hint?: string | undefined;
+  name: string;
+  type?: 'text' | 'password';
+  autocomplete: AutoFill;
+  max?: number;
+  optional?: boolean;
+  /** A dialog opens with the focus here. */
+  autoFocus?: boolean;
+  value: Signal<string>;
+}
+
+export function Field({
+  label,
+  hint,
+  name,
+  type = 'text',
+  autocomplete,
+  max = SECRET_CHARS.max,
+  optional = false,
+  autoFocus = false,
+  value,
+}: FieldProps) {
+  const fault = useFieldFault(name, hint !== undefined);
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        name={name}
+        // The types of JSX tell the kinds of inputs apart; these two take the same attributes.
+        type={type as 'text'}
+        value={value.value}
+        required={!optional}
+        // biome-ignore lint/a11y/noAutofocus: only what is shown to be typed into
+        autoFocus={autoFocus}
+        autocomplete={autocomplete}
+        autocapitalize="none"
+        spellcheck={false}
+        maxLength={max}
+        {...fault}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+      {hint && (
+        <small id={`${name}-hint`} class="hint">
+          {hint}
+        </small>
+      )}
+      <FieldFault name={name} />
+    </div>
+  );
+}
+
+/** Of the second factor. */
+export function Code({ hint, value }: { hint?: string; value: Signal<string> }) {
+  return (
+    <Field
+      label={text.enter.code}
+      hint={hint}
+      name="code"
+      autocomplete="one-time-code"
+      max={16}
+      value={value}
+    />
+  );
+}
+
+interface SecretProps {
+  label: string;
+  hint?: string | undefined;
+  name: string;
+  autocomplete: AutoFill;
+  optional?: boolean;
+  value: Signal<string>;
+  shown: Signal<boolean>;
+}
+
+/** A password, with the eye that shows it. */
+export function Secret({ shown, ...field }: SecretProps) {
+  return (
+    <div class="with-eye">
+      <Field {...field} type={shown.value ? 'text' : 'password'} />
+      <IconButton
+        icon="eye"
+        class="eye"
+        label={shown.value ? text.enter.hide : text.enter.show}
+        onClick={() => {
+          shown.value = !shown.value;
+        }}
+      />
+    </div>
+  );
+}
+
+interface NewSecretProps {
+  label: string;
+  value: Signal<string>;
+  repeat: Signal<string>;
+}
+
+/** A password that is about to be set, twice. */
+export function NewSecret({ label, value, repeat }: NewSecretProps) {
+  const shown = useSignal(false);
+  return (
+    <>
+      <Secret
+        label={label}
+        hint={text.enter.passwordRule}
+        name="password"
+        autocomplete="new-password"
+        value={value}
+        shown={shown}
+      />
+      <Field
+        label={text.enter.repeat}
+        name="repeat"
+        type={shown.value ? 'text' : 'password'}
+        autocomplete="new-password"
+        value={repeat}
+      />
+    </>
+  );
+}
+
+/** Refuses what was typed into a field, for a reason that the page itself has. */
+export function refuse(message: string, field: string): never {
+  throw new CoreError({ code: 'refused-here', message, field });
+}
+
+/** Passes where a new password may be set. */
+export async function requireGood(username: string, password: string, repeat: string): Promise<void> {
+  if (password !== repeat) refuse(text.enter.different, 'repeat');
+  // What shows a recovery key is here before one counts that nobody has seen.
+  const loading = Promise.all([weaknessOf(password, [username]), import('../../accounts/recovery-key.tsx')]);
+  const [weakness] = await loading.catch(() => {
+    // Both come with the first new password; nothing else of them can fail.
+    throw new CoreError({ code: 'part-missing', message: 'what a new password needs could not be loaded' });
+  });
+  if (weakness) refuse(text.enter.weak[weakness], 'password');
+}
+
+interface FormState {
+  working: Signal<boolean>;
+  trouble: Signal<Fault | null>;
+  submit(event: Event): Promise<void>;
+}
+
+/** A form that does one thing at a time, and remembers what went wrong. */
+export function useForm(work: () => Promise<void>): FormState {
+  const working = useSignal(false);
+  const trouble = useSignal<Fault | null>(null);
+  return {
+    working,
+    trouble,
+    async submit(event) {
+      event.preventDefault();
+      event.stopPropagation();
+      if (working.value) return;
+      working.value = true;
+      trouble.value = null;
+      try {
+        await work();
+      } catch (error) {
+        trouble.value = faultOf(error);
+      } finally {
+        working.value = false;
+      }
+    },
+  };
+}
+
+interface FormProps {
+  form: FormState;
+  label: string;
+  class?: string;
+  here?: Meanings;
+  /** The field that a status, or a code, is about. */
+  fields?: Record<number | string, string>;
+  children: ComponentChildren;
+}
+
+/** Shows a fault beside its field, which gets the focus; a fault that is about no field shows where FormTrouble is. */
+export function Form({ form, label, class: extra, here, fields = {}, children }: FormProps) {
+  const element = useRef<HTMLFormElement>(null);
+  const fault = form.trouble.value;
+  const field = fault
+    ? (fault.field ?? fields[(fault.code === 'api' && fault.status) || fault.code])
+    : undefined;
+  useLayoutEffect(() => {
+    if (field) element.current!.querySelector<HTMLElement>(`[name="${field}"]`)?.focus();
+  }, [fault]);
+  return (
+    <form ref={element} class={extra} onSubmit={form.submit} aria-label={label}>
+      <FormFaultContext.Provider value={{ fault, field, here }}>{children}</FormFaultContext.Provider>
+    </form>
+  );
+}
+
+interface SubmitProps {
+  form: FormState;
+  label: string;
+  /** While it works. */
+  busy?: string;
+  class?: string;
+  name?: string;
+}
+
+/** Keeps the focus while the form works: a button that is disabled loses it. */
+export function Submit({
+  form,
+  label,
+  busy = text.actions.wait,
+  class: extra = 'primary',
+  name,
+}: SubmitProps) {
+  const isBusy = form.working.value;
+  return (
+    <button type="submit" class={`button ${extra}`} aria-label={name} aria-disabled={isBusy}>
+      {isBusy ? busy : label}
+    </button>
+  );
+}

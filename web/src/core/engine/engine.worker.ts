@@ -1,0 +1,21 @@
+import { BlobSource, webEngine } from '@szafa/client';
+import { SEGMENT_SIZE } from '@szafa/format';
+import { discard } from '../bridge/discard.ts';
+import { type HoldingEngine, holding } from './holding.worker.ts';
+import { Sealers } from './sealers.worker.ts';
+
+/** The engine of the app: what is large is sealed by other workers. */
+export function holdingEngine(): HoldingEngine {
+  const sealers = new Sealers();
+  // One volume is read or written while the others are sealed.
+  const web = webEngine({ parallel: sealers.count + 1, discard });
+  return {
+    ...holding(web),
+
+    sealSegments(key, source, part) {
+      // What is small is done before another thread would have heard of it.
+      const apart = source instanceof BlobSource && part.length > SEGMENT_SIZE;
+      return apart ? sealers.seal(key, source, part) : web.sealSegments(key, source, part);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { type BlobSource, type SealedSegments, SzafaError, type VolumeKey } from '@szafa/client';
+import { sealedSize } from '@szafa/format';
+import type { SealAnswer, Sealed, SealJob } from '../../sealer/main.ts';
+import sealerUrl from '../../sealer/main.ts?worker&url';
+import { scriptPolicy } from '../bridge/scripts.ts';
+
+const MOST_SEALERS = 4;
+/** Memory of volumes that were sent, for the next ones. */
+const MOST_FREE = 8;
+
+interface Sealer {
+  worker: Worker;
+  /** By the number of the job. */
+  waiting: Map<number, PromiseWithResolvers<Sealed>>;
+}
+
+/** Workers that seal volumes, started when the first one is needed. */
+export class Sealers {
+  readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency);
+  #sealers: Sealer[] = [];
+  readonly #free: ArrayBuffer[] = [];
+  /** A policy for it can be made once. */
+  #url: string | undefined;
+  #last = 0;
+
+  async seal(
+    key: VolumeKey,
+    source: BlobSource,
+    { offset, length }: { offset: number; length: number },
+  ): Promise<SealedSegments> {
+    const size = sealedSize(length);
+    const plain = await source.readInto(this.#memory(size), offset, length);
+    const { memory, digest } = await this.#run({ key, memory: plain, length, size });
+    let held = true;
+    const release = () => {
+      if (held && this.#free.length < MOST_FREE) this.#free.push(memory);
+      held = false;
+    };
+    return { bytes: new Uint8Array(memory, 0, size), digest, release };
+  }
+
+  #memory(size: number): ArrayBuffer {
+    const at = this.#free.findIndex(({ byteLength }) => byteLength >= size);
+    return at < 0 ? new ArrayBuffer(size) : this.#free.splice(at, 1)[0]!;
+  }
+
+  async #run(job: Omit<SealJob, 'id'>): Promise<Sealed> {
+    if (this.#sealers.length === 0) this.#start();
+    const { worker, waiting } = this.#sealers.reduce((least, one) =>
+      one.waiting.size < least.waiting.size ? one : least,
+    );
+    const id = ++this.#last;
+    const sealed = Promise.withResolvers<Sealed>();
+    waiting.set(id, sealed);
+    worker.postMessage({ id, ...job }, [job.memory]);
+    return sealed.promise;
+  }
+
+  #start(): void {
+    this.#url ??= scriptPolicy(sealerUrl)(sealerUrl);
+    const url = this.#url;
+    this.#sealers = Array.from({ length: this.count }, () => {
+      const worker = new Worker(url, { type: 'module' });
+      const waiting: Sealer['waiting'] = new Map();
+      worker.onmessage = ({ data }: MessageEvent<SealAnswer>) => {
+        if ('error' in data) waiting.get(data.id)?.reject(new Error(data.error));
+        else waiting.get(data.id)?.resolve(data);
+        waiting.delete(data.id);
+      };
+      // Its script is fetched with the first upload, when the service may be gone or have another one.
+      worker.onerror = () => {
+        this.#sealers = [];
+        for (const { reject } of waiting.values()) {
+          reject(new SzafaError('part-missing', 'the script that seals volumes could not be loaded'));
+        }
+      };
+      return { worker, waiting };
+    });
+  }
+}

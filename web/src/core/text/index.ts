@@ -1,0 +1,83 @@
+/** What the page says, in the language of whoever reads it; the words themselves are in text/. */
+import { computed, signal } from '@preact/signals';
+import type { Fault } from '../bridge/calls.ts';
+import { chosenLanguage } from '../settings.ts';
+import { en, type Words } from './en.ts';
+import { type Language, spokenOf, type Tools, toolsOf } from './language.ts';
+
+/** What the page speaks at the moment, and what it has for that. */
+const spoken = signal({ language: 'en' as Language, tools: toolsOf('en'), words: en(toolsOf('en')) });
+
+export const language = (): Language => spoken.value.language;
+export const number: Tools['number'] = (count) => spoken.value.tools.number(count);
+
+const isGroup = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The same groups of words, each read at the moment when it is used: what shows them follows the language. */
+function live<T extends object>(now: () => T): T {
+  const shown = {};
+  for (const [key, value] of Object.entries(now())) {
+    const read = () => now()[key as keyof T];
+    const group = isGroup(value) && live(read as () => object);
+    Object.defineProperty(shown, key, { enumerable: true, get: () => group || read() });
+  }
+  return shown as T;
+}
+
+export const text: Words = live(() => spoken.value.words);
+
+/** Words that come with their part of the page, in both languages. */
+export function wordsIn<T extends object>(languages: Record<Language, (tools: Tools) => T>): T {
+  const now = computed(() => languages[spoken.value.language](spoken.value.tools));
+  return live(() => now.value);
+}
+
+/** English is part of the page; a language that cannot be loaded leaves it at what it spoke. */
+async function wordsOf(language: Language): Promise<(tools: Tools) => Words> {
+  return language === 'en' ? en : (await import('./pl.ts')).pl;
+}
+
+/** Speaks what was chosen in the settings, else the first of the browser's languages that there is. */
+export async function speak(): Promise<void> {
+  const choice = chosenLanguage.peek();
+  const language = choice === 'auto' ? spokenOf(navigator.languages ?? []) : choice;
+  const tools = toolsOf(language);
+  try {
+    spoken.value = { language, tools, words: (await wordsOf(language))(tools) };
+  } catch (error) {
+    console.warn(error);
+  }
+}
+
+await speak();
+
+/** What to say about keys that are not what they should be. */
+export function aboutKeys({ stage = '' }: Fault): Words['keys'][keyof Words['keys']] {
+  return stage in text.keys ? text.keys[stage as keyof Words['keys']] : text.keys.damaged;
+}
+
+/** What to say about a link that opens nothing; undefined where something else went wrong. */
+export function aboutLink({ code, stage = '' }: Fault): Words['link'][keyof Words['link']] | undefined {
+  const { link } = text;
+  if (code === 'link') return link.incomplete;
+  if (code === 'link-over') return stage in link ? link[stage as keyof Words['link']] : link.ended;
+  return code === 'tampered' && /^(link|link-key|share|request)$/.test(stage) ? link.changed : undefined;
+}
+
+/** What a person reads about a failure; `here` is what a status, or a code, means where it came up. */
+export function explain(fault: Fault, here: Record<number | string, string> = {}): string {
+  const { code, status = 0, message } = fault;
+  const statuses: Record<number, string> = text.status;
+  const codes: Record<string, string> = text.codes;
+  if (code === 'api') return here[status] ?? statuses[status] ?? text.refused(message);
+  const over = aboutLink(fault);
+  if (over) return `${over.title}. ${over.next}`;
+  if (code === 'keys') return `${aboutKeys(fault).title}. ${aboutKeys(fault).why}`;
+  if (code === 'rule' || code === 'name') return sentence(text.rule(message));
+  return here[code] ?? codes[code] ?? sentence(message);
+}
+
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${message.endsWith('.') ? '' : '.'}`;
+}

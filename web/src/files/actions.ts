@@ -1,0 +1,79 @@
+/** What a person is asked, and how files come in and the person goes out. */
+import { signal } from '@preact/signals';
+import { displayName } from '@szafa/client';
+import { account, leave } from '../accounts/session.ts';
+import type { Item, ListedLink } from '../core/bridge/calls.ts';
+import { call } from '../core/call.ts';
+import { tellFault } from '../core/notices.ts';
+import { joinPath } from '../core/tree.ts';
+import type { Batch } from '../transfers/pick.ts';
+import { active, upload } from '../transfers/transfers.ts';
+import { settle } from './collisions.ts';
+import { changed, here, place, type Row, tree } from './file-list.ts';
+
+type Dialog =
+  | { kind: 'move' | 'copy'; rows: Row[] }
+  | { kind: 'make-folder'; within: string }
+  | { kind: 'rename'; row: Row }
+  | { kind: 'versions'; item: Item }
+  | { kind: 'remove'; items: Item[]; all: boolean }
+  | { kind: 'preview'; item: Item }
+  | { kind: 'share'; rows: Row[] }
+  | { kind: 'end-link'; link: ListedLink }
+  | { kind: 'leave'; uploads: string[]; downloads: string[] }
+  | { kind: 'contacts'; of?: string }
+  | { kind: 'account' }
+  | { kind: 'settings' }
+  | { kind: 'about' };
+
+export const dialog = signal<Dialog | null>(null);
+
+export function closeDialog(): void {
+  dialog.value = null;
+}
+
+/** Signs out, after a question where something would be lost: uploads of any tab, downloads of this one. */
+export async function askToLeave(): Promise<void> {
+  const uploads = (await call('remembered')).map(({ path }) => displayName(path));
+  const downloads = active.value.filter(({ kind }) => kind === 'download').map(({ name }) => name);
+  if (uploads.length + downloads.length > 0) dialog.value = { kind: 'leave', uploads, downloads };
+  else await leave();
+}
+
+/** The folder that an upload goes into from here. */
+export const targetFolder = () => (place.value.at === 'folder' ? here.value.path : '');
+
+/**
+ * Uploads into a folder, after a question about what is there already. Folders without a file are kept as well. `found`: a large
+ * folder takes a while to be read, and whoever is signed in by then has not chosen it.
+ */
+export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = targetFolder()): Promise<void> {
+  const who = account.value;
+  if (!who) return;
+  try {
+    const batches = await found;
+    if (account.peek() !== who) return;
+    const above = ({ folder }: Batch) => (folder === undefined ? into : joinPath(into, folder));
+    const all = batches.flatMap((batch) =>
+      batch.chosen.map((one) => ({ ...one, path: joinPath(above(batch), one.name) })),
+    );
+    const settled = await settle(all, ({ path }) => path, true);
+    if (!settled) return;
+    await upload(
+      who.username,
+      settled.map(({ what, path }) => ({ ...what, path })),
+    );
+    const empty = batches.flatMap((batch) =>
+      batch.empty.map((name) => (name ? joinPath(above(batch), name) : above(batch))),
+    );
+    const missing = empty.filter((path) => !tree.value.folder(path));
+    for (const path of missing) {
+      // It would be made for whoever is signed in by now.
+      if (account.peek() !== who) return;
+      await call('makeFolder', path);
+    }
+    if (missing.length > 0 && account.peek() === who) await changed();
+  } catch (error) {
+    if (account.peek() === who) tellFault(error);
+  }
+}

@@ -1,0 +1,74 @@
+/** What is to be written where something is already: skipped, in its place, or beside it; a person says which. */
+import { signal } from '@preact/signals';
+import { freePath } from '../core/tree.ts';
+import { tree } from './file-list.ts';
+
+export type Choice = 'skip' | 'replace' | 'both';
+
+export interface Question {
+  path: string;
+  /** A folder has this name, which no file can take the place of. */
+  isFolder: boolean;
+  mayReplace: boolean;
+  /** How many more there are of this kind. */
+  more: number;
+  /** Undefined: nothing of all this. */
+  answer(choice: Choice | undefined, forAll: boolean): void;
+}
+
+export const question = signal<Question | null>(null);
+
+function put(asked: Omit<Question, 'answer'>): Promise<{ choice: Choice | undefined; forAll: boolean }> {
+  return new Promise((resolve) => {
+    question.value = {
+      ...asked,
+      answer(choice, forAll) {
+        question.value = null;
+        resolve({ choice, forAll });
+      },
+    };
+  });
+}
+
+export interface Settled<T> {
+  what: T;
+  path: string;
+}
+
+/** Where each may be written; without those to be skipped. Undefined where the person wants none of it. */
+export async function settle<T>(
+  all: readonly T[],
+  pathOf: (what: T) => string,
+  mayReplace: boolean,
+): Promise<Settled<T>[] | undefined> {
+  const isTaken = (path: string) =>
+    tree.value.file(path) !== undefined || tree.value.folder(path) !== undefined;
+  const given = new Set<string>();
+  const settled: Settled<T>[] = [];
+  const give = (what: T, path: string) => {
+    given.add(path);
+    settled.push({ what, path });
+  };
+  const taken: Settled<T>[] = [];
+  for (const what of all) {
+    const path = pathOf(what);
+    if (isTaken(path)) taken.push({ what, path });
+    // Twice in one go: neither of the two is a version of the other.
+    else give(what, given.has(path) ? freePath(tree.value, path, given) : path);
+  }
+  const forAll: { [kind: string]: Choice } = {};
+  for (const [at, { what, path }] of taken.entries()) {
+    const isFolder = tree.value.folder(path) !== undefined;
+    let choice: Choice | undefined = forAll[String(isFolder)];
+    if (choice === undefined) {
+      const more = taken.slice(at + 1).filter((one) => !isFolder === !tree.value.folder(one.path)).length;
+      const answer = await put({ path, isFolder, mayReplace: mayReplace && !isFolder, more });
+      if (answer.choice === undefined) return undefined;
+      choice = answer.choice;
+      if (answer.forAll) forAll[String(isFolder)] = choice;
+    }
+    if (choice === 'replace' && !given.has(path)) give(what, path);
+    else if (choice !== 'skip') give(what, freePath(tree.value, path, given));
+  }
+  return settled;
+}

@@ -1,0 +1,54 @@
+/** Asks what to do with what is there already. */
+import { useSignal } from '@preact/signals';
+import { displayName } from '@szafa/client';
+import { Modal } from '../../core/controls/controls.tsx';
+import { text } from '../../core/text/index.ts';
+import { lastOf, parentOf } from '../../core/tree.ts';
+import { type Choice, type Question, question } from '../collisions.ts';
+
+function Ask({ asked }: { asked: Question }) {
+  const forAll = useSignal(asked.more > 0);
+  const { path, isFolder, mayReplace, more, answer } = asked;
+  const words = text.collision;
+  const name = displayName(lastOf(path));
+  const folder = parentOf(path) === '' ? text.places.all : displayName(parentOf(path));
+  const act = (choice: Choice) => () => answer(choice, forAll.value);
+  return (
+    <Modal title={words.title} onClose={() => answer(undefined, true)}>
+      <p>
+        <bdi>{(isFolder ? words.folder : words.file)(name, folder)}</bdi>
+        {mayReplace && ` ${words.replaceHint}`}
+      </p>
+      {more > 0 && (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={forAll.value}
+            onChange={(event) => {
+              forAll.value = event.currentTarget.checked;
+            }}
+          />
+          <span>{words.forAll(more)}</span>
+        </label>
+      )}
+      <footer class="modal-foot">
+        <button type="button" class="button" onClick={act('skip')}>
+          {words.skip}
+        </button>
+        <button type="button" class="button" onClick={act('both')}>
+          {words.both}
+        </button>
+        {mayReplace && (
+          <button type="button" class="button primary" onClick={act('replace')}>
+            {words.replace}
+          </button>
+        )}
+      </footer>
+    </Modal>
+  );
+}
+
+export function Collision() {
+  const asked = question.value;
+  return asked ? <Ask key={asked.path} asked={asked} /> : null;
+}

@@ -1,0 +1,81 @@
+/** Rows that are dragged, and files of the disk that are dropped; onto any element that has `data-drop`, the path of a folder. */
+import { batch, signal } from '@preact/signals';
+import { fromDrop } from '../transfers/pick.ts';
+import { uploadBatches } from './actions.ts';
+import { here, place, type Row } from './file-list.ts';
+import { mayMove, move } from './operations.ts';
+import { meant } from './selection.ts';
+
+/** What other pages and programs see of rows that are dragged: that there are some. */
+const OURS = 'application/x-szafa';
+
+const dragged = signal<Row[] | null>(null);
+/** The folder under the pointer that would take what is dragged. */
+export const dropPath = signal<string | undefined>(undefined);
+/** Files of the disk are over the page. */
+export const filesOver = signal(false);
+
+export function startDrag(event: DragEvent, row: Row): void {
+  dragged.value = meant(row);
+  event.dataTransfer!.setData(OURS, '');
+  event.dataTransfer!.effectAllowed = 'move';
+}
+
+function pathUnder({ target }: DragEvent): string | undefined {
+  return (target as Element | null)?.closest?.<HTMLElement>('[data-drop]')?.dataset['drop'];
+}
+
+function end(): void {
+  batch(() => {
+    dragged.value = null;
+    dropPath.value = undefined;
+    filesOver.value = false;
+  });
+}
+
+function over(event: DragEvent): void {
+  const path = pathUnder(event);
+  const rows = dragged.value;
+  if (rows) {
+    const fits = path !== undefined && mayMove(rows, path);
+    dropPath.value = fits ? path : undefined;
+    if (!fits) return;
+    event.dataTransfer!.dropEffect = 'move';
+  } else if (event.dataTransfer?.types.includes('Files')) {
+    filesOver.value = true;
+    dropPath.value = path ?? (place.value.at === 'folder' ? here.value.path : '');
+  } else return;
+  event.preventDefault();
+}
+
+function drop(event: DragEvent): void {
+  const rows = dragged.value;
+  const path = dropPath.value;
+  const hasFiles = filesOver.value;
+  end();
+  if (path === undefined || !(rows || hasFiles)) return;
+  event.preventDefault();
+  if (rows) void move(rows, path);
+  else void uploadBatches(fromDrop(event.dataTransfer!), path);
+}
+
+/** Until the function that it returns is called. */
+export function listenForDrags(): () => void {
+  const on: {
+    [N in 'dragenter' | 'dragover' | 'dragleave' | 'drop' | 'dragend']: (event: DragEvent) => void;
+  } = {
+    dragenter: over,
+    dragover: over,
+    // Out of the window, and not only from one element to the next.
+    dragleave: ({ relatedTarget }) => {
+      if (relatedTarget === null && !dragged.value) end();
+    },
+    drop,
+    dragend: end,
+  };
+  const all = Object.entries(on) as [keyof typeof on, (event: DragEvent) => void][];
+  for (const [name, listener] of all) document.addEventListener(name, listener);
+  return () => {
+    for (const [name, listener] of all) document.removeEventListener(name, listener);
+  };
+}

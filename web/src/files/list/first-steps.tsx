@@ -1,0 +1,51 @@
+/** What somebody finds whose account is still empty: what to do first, and where it is. */
+
+import { Placard } from '../../core/controls/controls.tsx';
+import { Icon, type IconName } from '../../core/controls/icon.tsx';
+import { text } from '../../core/text/index.ts';
+import { dialog } from '../actions.ts';
+
+interface StepProps {
+  icon: IconName;
+  words: { title: string; why: string };
+  onClick(): void;
+}
+
+function Step({ icon, words, onClick }: StepProps) {
+  return (
+    <li>
+      <button type="button" class="step" onClick={onClick}>
+        <Icon name={icon} />
+        <strong>{words.title}</strong>
+        <span>{words.why}</span>
+      </button>
+    </li>
+  );
+}
+
+export function FirstSteps({ onNewFolder }: { onNewFolder(): void }) {
+  const { upload, folder, recovery, command } = text.firstSteps;
+  return (
+    <Placard icon="wardrobe" title={text.list.emptyTitle}>
+      <p>{text.list.emptyBody}</p>
+      <ul class="first-steps" aria-label={text.firstSteps.title}>
+        <Step icon="upload" words={upload} onClick={() => document.getElementById('upload')?.click()} />
+        <Step icon="folderAdd" words={folder} onClick={onNewFolder} />
+        <Step
+          icon="lock"
+          words={recovery}
+          onClick={() => {
+            dialog.value = { kind: 'account' };
+          }}
+        />
+        <Step
+          icon="text"
+          words={command}
+          onClick={() => {
+            dialog.value = { kind: 'about' };
+          }}
+        />
+      </ul>
+    </Placard>
+  );
+}

@@ -1,0 +1,94 @@
+/** Keeps the browser's address and history in step with what the page shows, both ways. */
+import { batch, effect } from '@preact/signals';
+import { phase } from '../accounts/session.ts';
+import { tell } from '../core/notices.ts';
+import { text } from '../core/text/index.ts';
+import { dialog } from './actions.ts';
+import {
+  type Address,
+  addressNow,
+  formatAddress,
+  isOver,
+  pushAddress,
+  replaceAddress,
+  samePlace,
+} from './address.ts';
+import { go, here, listing, place, tree } from './file-list.ts';
+
+/** A file that an address names, until the list is there to find it in. */
+let wanted: string | undefined;
+
+/** Going back over a file that was closed: the browser has been told, and comes to it later. What is opened meanwhile stays. */
+let goingBack = false;
+
+function shownNow(): string | undefined {
+  const now = dialog.value;
+  return now?.kind === 'preview' ? now.item.path : undefined;
+}
+
+/** From the address to the page. */
+function follow(): void {
+  const { place: to, shown } = addressNow();
+  if (shown !== undefined && shown === shownNow()) return;
+  batch(() => {
+    dialog.value = null;
+    // What was found stays found behind a file that was shown.
+    if (!samePlace(to, place.value)) go(to);
+    wanted = shown;
+    if (listing.value === 'ready') showWanted();
+  });
+}
+
+function showWanted(): void {
+  if (wanted === undefined) return;
+  const item = tree.value.file(wanted);
+  wanted = undefined;
+  if (item) dialog.value = { kind: 'preview', item };
+  else tell(text.tree.gone, true);
+}
+
+/** From the page to the address. */
+function mirror(): void {
+  const shown = shownNow();
+  const now: Address = { place: place.value, ...(shown !== undefined && { shown }) };
+  // After all that the effect listens to.
+  if (goingBack) return;
+  const before = addressNow();
+  if (formatAddress(now) === (globalThis.location.hash || '#/')) return;
+  if (before.shown === undefined) pushAddress(now);
+  else if (shown !== undefined) replaceAddress(now);
+  else if (isOver(now.place)) {
+    goingBack = true;
+    history.back();
+  } else if (samePlace(before.place, now.place)) replaceAddress(now);
+  else pushAddress(now);
+}
+
+/** A folder that is gone, renamed or never was: what is nearest to it is shown, at its own address. */
+function leaveGone(): void {
+  const at = place.value;
+  if (at.at !== 'folder' || at.path === here.value.path) return;
+  const path = here.value.path;
+  replaceAddress({ place: { at: 'folder', path } });
+  place.value = { at: 'folder', path };
+}
+
+export function startNavigation(): void {
+  let inside = false;
+  globalThis.addEventListener('popstate', () => {
+    const isOwn = goingBack;
+    goingBack = false;
+    if (!inside) return;
+    if (isOwn) mirror();
+    else follow();
+  });
+  effect(() => {
+    const isIn = phase.value === 'in';
+    if (isIn && !inside) follow();
+    inside = isIn;
+    if (!isIn || listing.value !== 'ready') return;
+    if (wanted !== undefined) showWanted();
+    leaveGone();
+    mirror();
+  });
+}

@@ -1,0 +1,36 @@
+/** What a preview shows of a file, and the addresses that the browser reads it from, until it is closed. */
+import type { FileInfo, Item } from '../../core/bridge/calls.ts';
+import { call } from '../../core/call.ts';
+import { localReady, offerDocument, offerPreview } from '../../transfers/local.ts';
+import { languageOf, readable } from './reader.ts';
+
+export const TEXT_BYTES = 512 * 1024;
+
+export interface Opened {
+  fileId: string;
+  info: FileInfo;
+  /** The address of the file itself. */
+  url?: string;
+  content?: string;
+  /** The address of the text as a page. */
+  page?: string;
+}
+
+/** Reads as much of a file as its preview needs. When `signal` aborts, its addresses end. */
+export async function openPreview(item: Item, signal: AbortSignal): Promise<Opened> {
+  const { fileId, name } = item;
+  const info = await call('info', fileId);
+  if (info.size === 0 || info.type === '') return { fileId, info };
+  const until = ({ url, close }: { url: string; close(): void }) => {
+    signal.addEventListener('abort', close, { once: true });
+    return url;
+  };
+  if (info.type !== 'text/plain') {
+    const url = (await localReady()) && until(offerPreview(fileId, name));
+    return { fileId, info, ...(url && { url }) };
+  }
+  const content = await call('readText', fileId, TEXT_BYTES);
+  const language = languageOf(name);
+  const html = language && (await localReady()) && (await readable({ text: content, language }, signal));
+  return { fileId, info, content, ...(html && !signal.aborted && { page: until(offerDocument(html)) }) };
+}

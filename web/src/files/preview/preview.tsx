@@ -1,0 +1,207 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { Item } from '../../core/bridge/calls.ts';
+import { faultOf } from '../../core/call.ts';
+import { IconButton, Modal, Placard, Spinner } from '../../core/controls/controls.tsx';
+import { Icon, iconOf } from '../../core/controls/icon.tsx';
+import { bytes, fullDate } from '../../core/format.ts';
+import { explain, text } from '../../core/text/index.ts';
+import { download } from '../../transfers/downloads.ts';
+import { type Opened, openPreview, TEXT_BYTES } from './open-preview.ts';
+import { Picture } from './preview-picture.tsx';
+import { Frame, Text } from './preview-text.tsx';
+import { Zoom } from './zoom.ts';
+
+/** How far a finger goes for the next file, and a zoomed picture with an arrow key. */
+const SWIPE_PX = 60;
+const PAN_PX = 80;
+
+interface ShownProps {
+  item: Item;
+  opened: Opened;
+  zoom: Zoom;
+  /** A text as it is, not as it reads. */
+  asSource: boolean;
+  onFail(): void;
+}
+
+function Shown({ item, opened, zoom, asSource, onFail }: ShownProps) {
+  const { info, url, content, page } = opened;
+  const { name } = item;
+  if (info.size === 0) return <Placard icon={iconOf(name)} title={text.preview.empty} />;
+  if (content !== undefined) {
+    const shown = asSource ? undefined : page;
+    return <Text name={name} content={content} isCut={info.size > TEXT_BYTES} page={shown} />;
+  }
+  if (url && info.type.startsWith('image/'))
+    return <Picture url={url} name={name} zoom={zoom} onFail={onFail} />;
+  if (url && info.type.startsWith('video/')) {
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: captions, if there are any, are inside the person's own file
+      <video src={url} controls autoPlay={false} preload="metadata" aria-label={name} onError={onFail} />
+    );
+  }
+  if (url && info.type.startsWith('audio/')) {
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: captions, if there are any, are inside the person's own file
+      <audio src={url} controls preload="metadata" aria-label={name} onError={onFail} />
+    );
+  }
+  if (url && info.type === 'application/pdf') return <Frame key={url} src={url} title={name} />;
+  return <Placard icon={iconOf(name)} title={info.type ? text.preview.failed : text.preview.none} />;
+}
+
+/** When it was added, as the list says, and when the file itself was last changed. */
+function about(item: Item, opened: Opened | null): string {
+  const { info } = opened ?? {};
+  const parts = [bytes(info?.size ?? item.size)];
+  if (item.createdAt > 0) parts.push(text.preview.added(fullDate(item.createdAt)));
+  if (info?.mtime !== undefined) parts.push(text.preview.modified(fullDate(info.mtime)));
+  if (info?.ahead) parts.push(text.preview.ahead);
+  return parts.join(' · ');
+}
+
+function ZoomButtons({ zoom }: { zoom: Zoom }) {
+  return (
+    <span class="preview-zoom">
+      <IconButton icon="minus" label={text.preview.smaller} onClick={() => zoom.out()} />
+      <button type="button" class="zoom-share" title={text.preview.fit} onClick={() => zoom.reset()}>
+        {zoom.percent.value} %
+      </button>
+      <IconButton icon="plus" label={text.preview.larger} onClick={() => zoom.in()} />
+    </span>
+  );
+}
+
+interface PreviewProps {
+  item: Item;
+  /** The files that are gone through, in their order. */
+  among: readonly Item[];
+  /** The file that is shown by now: keys may come faster than what is drawn. */
+  now(): Item | undefined;
+  onShow(item: Item): void;
+  onClose(): void;
+}
+
+export function Preview({ item, among, now: current, onShow, onClose }: PreviewProps) {
+  const opened = useSignal<Opened | null>(null);
+  const trouble = useSignal('');
+  const asSource = useSignal(false);
+  const zoom = useMemo(() => new Zoom(), [item.fileId]);
+  const touched = useRef<{ x: number; y: number } | undefined>(undefined);
+  const neighbour = (of: Item | undefined, step: number) => {
+    const at = among.findIndex(({ fileId }) => fileId === of?.fileId);
+    return at < 0 ? undefined : among[at + step];
+  };
+  const show = (step: number) => {
+    const next = neighbour(current(), step);
+    if (next) onShow(next);
+  };
+
+  useEffect(() => {
+    const gone = new AbortController();
+    opened.value = null;
+    trouble.value = '';
+    openPreview(item, gone.signal).then(
+      (found) => {
+        if (!gone.signal.aborted) opened.value = found;
+      },
+      (error: unknown) => {
+        if (!gone.signal.aborted) trouble.value = explain(faultOf(error));
+      },
+    );
+    return () => gone.abort();
+  }, [item.fileId]);
+
+  useLayoutEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      // There the arrows seek and choose.
+      if ((event.target as HTMLElement).closest('video, audio, input, [role=menu]')) return;
+      const pans = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      const pan = pans[event.key as keyof typeof pans];
+      if (pan && zoom.isZoomed.value) zoom.pan(pan[0]! * PAN_PX, pan[1]! * PAN_PX);
+      else if (event.key === 'ArrowLeft') show(-1);
+      else if (event.key === 'ArrowRight') show(1);
+      else if (event.key === '+' || event.key === '=') zoom.in();
+      else if (event.key === '-') zoom.out();
+      else if (event.key === '0') zoom.reset();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [zoom, among]);
+
+  const onTouchStart = ({ touches, target }: TouchEvent) => {
+    const [one] = touches;
+    const isOwn = (target as HTMLElement).closest('video, audio') !== null;
+    const counts = one && touches.length === 1 && !zoom.isZoomed.value && !isOwn;
+    touched.current = counts ? { x: one.clientX, y: one.clientY } : undefined;
+  };
+  const onTouchEnd = ({ changedTouches }: TouchEvent) => {
+    const [from, to] = [touched.current, changedTouches[0]];
+    touched.current = undefined;
+    if (!from || !to || getSelection()?.isCollapsed === false) return;
+    const [dx, dy] = [to.clientX - from.x, to.clientY - from.y];
+    if (Math.abs(dx) > SWIPE_PX && Math.abs(dx) > 2 * Math.abs(dy)) show(dx < 0 ? 1 : -1);
+  };
+
+  // What was opened for the file before is never shown under the name of the next.
+  const now = opened.value?.fileId === item.fileId ? opened.value : null;
+  const isPicture = now?.url !== undefined && now.info.type.startsWith('image/') && !trouble.value;
+  return (
+    <Modal title={item.name} class="preview" onClose={onClose}>
+      <div class="preview-stage" onTouchStart={onTouchStart} onTouchEnd={onTouchEnd}>
+        {trouble.value ? (
+          <Placard icon="warning" title={trouble.value} />
+        ) : now ? (
+          <Shown
+            item={item}
+            opened={now}
+            zoom={zoom}
+            asSource={asSource.value}
+            onFail={() => {
+              // An image of the file before may fail when its address ends.
+              if (opened.value === now) trouble.value = text.preview.failed;
+            }}
+          />
+        ) : (
+          <Spinner label={text.preview.opening} />
+        )}
+      </div>
+      <footer class="preview-foot">
+        <IconButton
+          icon="left"
+          label={text.preview.previous}
+          disabled={!neighbour(item, -1)}
+          onClick={() => show(-1)}
+        />
+        <span class="preview-info">{about(item, now)}</span>
+        {isPicture && <ZoomButtons zoom={zoom} />}
+        {now?.page && (
+          <button
+            type="button"
+            class="button"
+            aria-pressed={asSource.value}
+            onClick={() => {
+              asSource.value = !asSource.value;
+            }}
+          >
+            {text.preview.source}
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => void download(item)}>
+          <Icon name="download" />
+          {text.actions.download}
+        </button>
+        <IconButton
+          icon="right"
+          label={text.preview.next}
+          disabled={!neighbour(item, 1)}
+          onClick={() => show(1)}
+        />
+      </footer>
+    </Modal>
+  );
+}

@@ -1,0 +1,56 @@
+/** Texts as a person reads them: Markdown rendered, code in colours. */
+
+import { scriptUrl } from '../../core/call.ts';
+import type { ReaderAnswer, ReaderJob } from '../../reader/main.ts';
+import readerUrl from '../../reader/main.ts?worker&url';
+
+/** A text that is meant to hold a reader up is shown as it is. */
+const LIMIT_MS = 4_000;
+
+/** By how a name ends; the languages are those of `highlight.js/lib/common`. */
+const LANGUAGES: Record<string, string> = {
+  'md markdown': 'markdown',
+  'js mjs cjs jsx': 'javascript',
+  'ts mts cts tsx': 'typescript',
+  'json jsonl webmanifest': 'json',
+  'html htm xml svg xhtml': 'xml',
+  'yaml yml': 'yaml',
+  'ini toml conf': 'ini',
+  'sh bash zsh': 'bash',
+  'c h': 'c',
+  'cpp cc hpp hh cxx': 'cpp',
+  'diff patch': 'diff',
+  'kt kts': 'kotlin',
+  'pl pm': 'perl',
+  'py pyw': 'python',
+  makefile: 'makefile',
+  ...Object.fromEntries(
+    'cs css go graphql java less lua php r rb rs scss sql swift vb'.split(' ').map((one) => [one, one]),
+  ),
+};
+const BY_ENDING = new Map(
+  Object.entries(LANGUAGES).flatMap(([endings, language]) =>
+    endings.split(' ').map((ending): [string, string] => [ending, language]),
+  ),
+);
+
+/** The language that a text is read in; undefined where it is only text. */
+export const languageOf = (name: string) =>
+  BY_ENDING.get(name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf('/')) + 1).toLowerCase());
+
+/** The text as a page, or undefined where it cannot be made. */
+export function readable(job: ReaderJob, signal: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const reader = new Worker(scriptUrl(readerUrl), { type: 'module' });
+    const end = (html?: string) => {
+      clearTimeout(late);
+      reader.terminate();
+      resolve(html);
+    };
+    const late = setTimeout(end, LIMIT_MS);
+    signal.addEventListener('abort', () => end(), { once: true });
+    reader.onerror = () => end();
+    reader.onmessage = ({ data }: MessageEvent<ReaderAnswer>) => end('html' in data ? data.html : undefined);
+    reader.postMessage(job);
+  });
+}

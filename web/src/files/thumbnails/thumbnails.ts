@@ -1,0 +1,76 @@
+/** Asks for small pictures, only for tiles that are in sight: those that left it before their turn are not asked for. */
+import { call } from '../../core/call.ts';
+
+/** The worker asks for many of them in one request, and has two of those under way. */
+const STORED_AT_ONCE = 100;
+/** For each of these a whole file is fetched. */
+const MADE_AT_ONCE = 4;
+
+interface Wish {
+  fileId: string;
+  use(picture: ImageBitmap): void;
+}
+
+/** Wishes that wait for their turn. */
+class Queue {
+  readonly #most: number;
+  readonly #ask: (wish: Wish) => Promise<void>;
+  readonly #waiting = new Set<Wish>();
+  #asking = 0;
+
+  constructor(most: number, ask: (wish: Wish) => Promise<void>) {
+    this.#most = most;
+    this.#ask = ask;
+  }
+
+  add(wish: Wish): void {
+    this.#waiting.add(wish);
+    this.#next();
+  }
+
+  drop(wish: Wish): void {
+    this.#waiting.delete(wish);
+  }
+
+  #next(): void {
+    for (const wish of this.#waiting) {
+      if (this.#asking >= this.#most) return;
+      this.#waiting.delete(wish);
+      this.#asking++;
+      // One that fails stays without; whoever opens the file hears why.
+      void this.#ask(wish)
+        .catch(() => {})
+        .finally(() => {
+          this.#asking--;
+          this.#next();
+        });
+    }
+  }
+}
+
+const made = new Queue(MADE_AT_ONCE, async ({ fileId, use }) => {
+  const picture = await call('makeThumbnail', fileId);
+  if (picture) use(picture);
+});
+const stored = new Queue(STORED_AT_ONCE, async (wish) => {
+  const found = await call('thumbnail', wish.fileId);
+  if (found === 'unmade') {
+    if (wanted.has(wish)) made.add(wish);
+  } else if (found) wish.use(found);
+});
+const wanted = new Set<Wish>();
+
+/** `use` gets the picture, if there is one, unless what is returned was called before. */
+export function wishThumbnail(fileId: string, use: (picture: ImageBitmap) => void): () => void {
+  const wish: Wish = {
+    fileId,
+    use: (picture) => (wanted.has(wish) ? use(picture) : picture.close()),
+  };
+  wanted.add(wish);
+  stored.add(wish);
+  return () => {
+    wanted.delete(wish);
+    stored.drop(wish);
+    made.drop(wish);
+  };
+}

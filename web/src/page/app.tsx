@@ -1,0 +1,87 @@
+import { account, leave, phase, shownKey, start, startFault } from '../accounts/session.ts';
+import { Enter } from '../accounts/sign-in.tsx';
+import { connected, online } from '../core/connection.ts';
+import { Placard, Spinner } from '../core/controls/controls.tsx';
+import { KeySteps } from '../core/controls/key-trouble.tsx';
+import { Notices } from '../core/controls/notices.tsx';
+import { aboutKeys, explain, text } from '../core/text/index.ts';
+import { RecoveryKey } from './later.tsx';
+import { Room } from './main-view.tsx';
+
+function Busy({ label }: { label: string }) {
+  return (
+    <main class="middle">
+      <Spinner label={label} />
+    </main>
+  );
+}
+
+/** The page is there, its server is not. It begins by itself as soon as that has changed. */
+function Away() {
+  return (
+    <main class="middle">
+      <Placard icon="offline" title={online.value ? text.codes.network : text.state.noLine}>
+        <p>{text.state.away}</p>
+        <Spinner label={text.state.trying} />
+      </Placard>
+    </main>
+  );
+}
+
+/** The page could not begin where it was left. */
+function Failed() {
+  const fault = startFault.value;
+  const again = (
+    <button type="button" class="button" onClick={() => void start()}>
+      {text.list.retry}
+    </button>
+  );
+  if (fault?.code !== 'keys') {
+    return (
+      <main class="middle">
+        <Placard icon="offline" title={fault ? explain(fault, { 403: text.enter.disabled }) : ''}>
+          {again}
+        </Placard>
+      </main>
+    );
+  }
+  return (
+    <main class="middle refusal">
+      <Placard icon="warning" title={aboutKeys(fault).title}>
+        <KeySteps fault={fault} />
+        <div class="key-acts">
+          {again}
+          <button type="button" class="button" onClick={() => void leave()}>
+            {text.bar.signOut}
+          </button>
+        </div>
+      </Placard>
+    </main>
+  );
+}
+
+function Inside() {
+  const key = shownKey.value;
+  if (key) return <RecoveryKey shown={key} />;
+  switch (phase.value) {
+    case 'starting':
+      return connected.value ? <Busy label={text.state.starting} /> : <Away />;
+    case 'leaving':
+      return <Busy label={text.state.leaving} />;
+    case 'failed':
+      return connected.value ? <Failed /> : <Away />;
+    case 'in':
+      return <Room key={account.value?.username} />;
+    default:
+      return <Enter />;
+  }
+}
+
+export function App() {
+  return (
+    <>
+      <Inside />
+      <Notices />
+    </>
+  );
+}

@@ -1,0 +1,120 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { account } from '../accounts/session.ts';
+import { IconButton, Menu } from '../core/controls/controls.tsx';
+import { Icon } from '../core/controls/icon.tsx';
+import { tellFault } from '../core/notices.ts';
+import { text } from '../core/text/index.ts';
+import { askToLeave, dialog } from '../files/actions.ts';
+import { filter } from '../files/file-list.ts';
+
+/** The list of shortcuts has one of its own. */
+function onHelp(event: KeyboardEvent): void {
+  const busy = (event.target as Element).closest?.(
+    'input:not([type=checkbox]), select, textarea, [role=menu]',
+  );
+  if (event.key !== '?' || busy || dialog.value) return;
+  dialog.value = { kind: 'about' };
+  event.preventDefault();
+}
+
+export function Bar({ drawer }: { drawer: Signal<boolean> }) {
+  const menu = useSignal<{ right: number; top: number } | null>(null);
+  const name = account.value?.username ?? '';
+  useEffect(() => {
+    document.addEventListener('keydown', onHelp);
+    return () => document.removeEventListener('keydown', onHelp);
+  }, []);
+  return (
+    <header class="bar">
+      <IconButton
+        icon="menu"
+        class="only-narrow"
+        label={text.bar.menu}
+        expanded={drawer.value}
+        onClick={() => {
+          drawer.value = !drawer.value;
+        }}
+      />
+      <span class="brand">
+        <Icon name="wardrobe" size={26} />
+        <span class="brand-name">{text.name}</span>
+      </span>
+      <search class="filter">
+        <Icon name="search" />
+        <input
+          id="filter"
+          type="search"
+          value={filter.value}
+          placeholder={text.bar.filter}
+          aria-label={text.bar.filter}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => {
+            filter.value = event.currentTarget.value;
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape') return;
+            filter.value = '';
+            event.currentTarget.blur();
+          }}
+        />
+        {filter.value && (
+          <IconButton
+            icon="close"
+            label={text.bar.clearFilter}
+            onClick={() => {
+              filter.value = '';
+            }}
+          />
+        )}
+      </search>
+      <button
+        type="button"
+        class="avatar"
+        aria-label={`${text.bar.account}: ${name}`}
+        aria-haspopup="menu"
+        aria-expanded={menu.value !== null}
+        onClick={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          menu.value = { right: globalThis.innerWidth - box.right, top: box.bottom + 6 };
+        }}
+      >
+        {name.slice(0, 1).toUpperCase()}
+      </button>
+      {menu.value && (
+        <Menu
+          label={`${text.bar.account}: ${name}`}
+          at={menu.value}
+          onClose={() => {
+            menu.value = null;
+          }}
+          items={[
+            {
+              icon: 'person',
+              label: text.account.title,
+              act: () => {
+                dialog.value = { kind: 'account' };
+              },
+            },
+            {
+              icon: 'settings',
+              label: text.bar.settings,
+              act: () => {
+                dialog.value = { kind: 'settings' };
+              },
+            },
+            {
+              icon: 'info',
+              label: text.bar.about,
+              act: () => {
+                dialog.value = { kind: 'about' };
+              },
+            },
+            { icon: 'leave', label: text.bar.signOut, act: () => void askToLeave().catch(tellFault) },
+          ]}
+        />
+      )}
+    </header>
+  );
+}

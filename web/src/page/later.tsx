@@ -1,0 +1,69 @@
+/** Parts that few visits need: each is loaded when it is first shown. */
+import { type Signal, signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { isThere } from '../core/connection.ts';
+import { Modal, Placard, Spinner } from '../core/controls/controls.tsx';
+import { text } from '../core/text/index.ts';
+import { closeDialog } from '../files/actions.ts';
+
+function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog = false): ComponentType<P> {
+  const loaded: Signal<ComponentType<P> | 'failed' | null> = signal(null);
+  let loading: Promise<void> | undefined;
+  const begin = () => {
+    loaded.value = null;
+    loading = load().then(
+      (part) => {
+        loaded.value = part;
+      },
+      () => {
+        loaded.value = 'failed';
+      },
+    );
+  };
+  const again = async () => {
+    begin();
+    await loading;
+    // A browser may remember that it failed, and a server that was updated has other parts: a reload helps with both.
+    if (loaded.value === 'failed' && (await isThere())) globalThis.location.reload();
+  };
+  return function Later(props: P) {
+    const Part = loaded.value;
+    if (Part === 'failed') {
+      const title = text.codes['part-missing'];
+      const button = (
+        <button type="button" class="button" onClick={again}>
+          {text.list.retry}
+        </button>
+      );
+      return isDialog ? (
+        <Modal title={title} onClose={closeDialog}>
+          <footer class="modal-foot">{button}</footer>
+        </Modal>
+      ) : (
+        <Placard icon="warning" title={title}>
+          {button}
+        </Placard>
+      );
+    }
+    if (Part) return <Part {...props} />;
+    if (!loading) begin();
+    return <Spinner label={text.preview.opening} />;
+  };
+}
+
+export const About = later(async () => (await import('./about.tsx')).About, true);
+export const AccountPanel = later(
+  async () => (await import('../accounts/account-panel.tsx')).AccountPanel,
+  true,
+);
+export const ChooseFolder = later(
+  async () => (await import('../files/dialogs/choose-folder.tsx')).ChooseFolder,
+  true,
+);
+export const Contacts = later(async () => (await import('../sharing/contacts.tsx')).Contacts, true);
+export const ReceivedList = later(async () => (await import('../sharing/received-list.tsx')).ReceivedList);
+export const RecoveryKey = later(async () => (await import('../accounts/recovery-key.tsx')).RecoveryKey);
+export const Settings = later(async () => (await import('./settings.tsx')).Settings, true);
+export const ShareDialog = later(async () => (await import('../sharing/share-dialog.tsx')).ShareDialog, true);
+export const SharedList = later(async () => (await import('../sharing/link-list.tsx')).SharedList);
+export const Versions = later(async () => (await import('../files/dialogs/versions.tsx')).Versions, true);

@@ -1,0 +1,107 @@
+/** What this page knows of the request that led to it, and what has been sent for it. */
+import { computed, effect, signal } from '@preact/signals';
+import type { AskedFor, Fault } from '../core/bridge/calls.ts';
+import { call, faultOf } from '../core/call.ts';
+import { onBack } from '../core/connection.ts';
+import { tellFault } from '../core/notices.ts';
+import { joinPath } from '../core/tree.ts';
+import { type Batch, fromDrop } from '../transfers/pick.ts';
+import { onUploaded, recall, rejoinAll, resumeLost, transfers, upload } from '../transfers/transfers.ts';
+
+type Shown = { at: 'opening' } | { at: 'open'; asked: AskedFor } | { at: 'fault'; fault: Fault };
+
+export const shown = signal<Shown>({ at: 'opening' });
+/** Files are over the page. */
+export const filesOver = signal(false);
+/** Bytes of each file that was sent from this tab, whether its row is still there or not. */
+const sentSizes = signal<ReadonlyMap<string, number>>(new Map());
+export const sent = computed(() => ({
+  files: sentSizes.value.size,
+  bytes: [...sentSizes.value.values()].reduce((sum, size) => sum + size, 0),
+}));
+
+/** Without what others may have put behind a `?` on the way. */
+function link(): string {
+  const { origin, pathname, hash } = globalThis.location;
+  return `${origin}${pathname}${hash}`;
+}
+
+/** Whose uploads are remembered under it, in place of a name. */
+const place = () => globalThis.location.pathname.replace(/\/$/, '');
+
+export async function begin(): Promise<void> {
+  shown.value = { at: 'opening' };
+  if (await look()) await recall(place()).catch(tellFault);
+}
+
+/** How much it still takes; whether it was told. */
+async function look(): Promise<boolean> {
+  try {
+    shown.value = { at: 'open', asked: await call('visitRequest', link()) };
+    return true;
+  } catch (error) {
+    const fault = faultOf(error);
+    // What is shown stays right until the server is back and is asked again.
+    if (shown.value.at !== 'open' || fault.code !== 'network') shown.value = { at: 'fault', fault };
+    return false;
+  }
+}
+
+export async function send(batches: Batch[]): Promise<void> {
+  if (shown.value.at !== 'open') return;
+  const all = batches.flatMap(({ folder = '', chosen }) =>
+    chosen.map((one) => ({ ...one, path: joinPath(folder, one.name) })),
+  );
+  // Whoever comes back chooses the same files once more.
+  const joined = rejoinAll(all);
+  const added = all.filter(({ file }) => !joined.has(file));
+  if (added.length > 0) await upload(place(), added).catch(tellFault);
+}
+
+function isFiles(event: DragEvent): boolean {
+  return shown.value.at === 'open' && event.dataTransfer?.types.includes('Files') === true;
+}
+
+/** Anywhere on the page. */
+export function listenForDrops(): void {
+  const over = (event: DragEvent) => {
+    if (!isFiles(event)) return;
+    event.preventDefault();
+    filesOver.value = true;
+  };
+  document.addEventListener('dragenter', over);
+  document.addEventListener('dragover', over);
+  document.addEventListener('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) filesOver.value = false;
+  });
+  document.addEventListener('drop', (event) => {
+    filesOver.value = false;
+    if (!isFiles(event)) return;
+    event.preventDefault();
+    fromDrop(event.dataTransfer!).then(send, tellFault);
+  });
+}
+
+export function watchUploads(): void {
+  const refused = new Set<string>();
+  effect(() => {
+    for (const { id, size, live, turn = 0 } of transfers.value) {
+      const { state, fault } = live.value;
+      if (state === 'done' && !sentSizes.peek().has(id))
+        sentSizes.value = new Map(sentSizes.peek()).set(id, size);
+      // It is over, or takes no more: that is told for the page as a whole.
+      const attempt = `${id} ${turn}`;
+      if (state !== 'failed' || fault?.code !== 'link-over' || refused.has(attempt)) continue;
+      refused.add(attempt);
+      void look();
+    }
+  });
+  onUploaded(() => void look());
+  onBack(() => {
+    const now = shown.value;
+    if (now.at === 'fault' && now.fault.code === 'network') void begin();
+    else resumeLost();
+  });
+  // Another link in the same tab changes nothing but what is behind the `#`.
+  globalThis.addEventListener('hashchange', () => globalThis.location.reload());
+}

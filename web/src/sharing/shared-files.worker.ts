@@ -1,0 +1,63 @@
+/** Files that somebody shares, by a link or with this account. */
+import { displayName, lastOf, type OpenedLink, type VisitedFile } from '@szafa/client';
+import type { SharedFiles, SharedItem } from '../core/bridge/calls.ts';
+import { withoutSlashes } from '../core/bridge/paths.ts';
+import type { Readable } from '../transfers/readable.worker.ts';
+
+/** A ticket reads for a day; taken again before that it is the same one, and after that a new one. */
+const TICKET_MS = 3_600_000;
+/** What is begun with a ticket should not outlive it at once. */
+const SPARE_MS = 60_000;
+
+function itemOf(file: VisitedFile, idOf: (number: number) => string): SharedItem {
+  const { number, name, size, missing, link } = file;
+  const isFolder = name.endsWith('/') && size === 0;
+  return {
+    fileId: idOf(number),
+    path: name,
+    name: displayName(lastOf(withoutSlashes(name))),
+    verified: true,
+    size,
+    createdAt: 0,
+    versions: 1,
+    missing,
+    ...(isFolder && { isFolder }),
+    ...(link !== undefined && { isLink: true }),
+  };
+}
+
+/** As the page lists them; `idOf` says what it calls each. */
+export function sharedFiles({ files, note }: OpenedLink, idOf: (number: number) => string): SharedFiles {
+  return { items: files.map((file) => itemOf(file, idOf)), ...(note !== undefined && { note }) };
+}
+
+/** One download of what is shared: the first look at a file, or its download, counts; all that follow are the same one. */
+export class SharedDownload {
+  readonly #opened: OpenedLink;
+  readonly #ticket: string;
+  #taken: { until: number; done: Promise<unknown> } | undefined;
+
+  constructor(opened: OpenedLink, ticket: string) {
+    this.#opened = opened;
+    this.#ticket = ticket;
+  }
+
+  async file(number: number): Promise<Readable> {
+    await this.#take();
+    return this.#opened.file(number, this.#ticket);
+  }
+
+  async #take(): Promise<void> {
+    if (this.#taken && performance.now() < this.#taken.until) return void (await this.#taken.done);
+    const taking = { until: performance.now() + TICKET_MS, done: this.#opened.take(this.#ticket) };
+    this.#taken = taking;
+    try {
+      // One that was taken before a reload ends earlier.
+      const left = (await taking.done).getTime() - Date.now() - SPARE_MS;
+      taking.until = Math.min(taking.until, performance.now() + left);
+    } catch (error) {
+      if (this.#taken === taking) this.#taken = undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** Files to disk, many of them as one zip: into a file that the person names where the browser can, as its own download otherwise. */
+import { safeSegments } from '@szafa/client';
+import type { Item, Zip } from '../core/bridge/calls.ts';
+import { call, callWith } from '../core/call.ts';
+import { tell, tellFault } from '../core/notices.ts';
+import { text } from '../core/text/index.ts';
+import { localReady, saveByBrowser } from './local.ts';
+import { addDownload, visit } from './transfers.ts';
+
+const { showSaveFilePicker } = window as {
+  showSaveFilePicker?(options: { suggestedName: string }): Promise<FileSystemFileHandle>;
+};
+
+/** What is saved under a name: into a file that was picked, or to the service worker. */
+interface Saved {
+  name: string;
+  size: number;
+  into(id: string, handle: FileSystemFileHandle): Promise<void>;
+  serve: (id: string) => Parameters<typeof saveByBrowser>[1];
+}
+
+async function save({ name, size, into, serve }: Saved): Promise<void> {
+  const asked = visit;
+  try {
+    if (showSaveFilePicker) {
+      const handle = await showSaveFilePicker({ suggestedName: safeSegments(name).at(-1)! });
+      if (asked === visit) addDownload({ name, size }, (id) => into(id, handle));
+    } else if (await localReady()) {
+      if (asked === visit) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
+    } else tell(text.transfers.noWorker, true);
+  } catch (error) {
+    // A dialog that the person closed.
+    if ((error as Error).name !== 'AbortError') tellFault(error);
+  }
+}
+
+export async function download({ fileId, name, size }: Item): Promise<void> {
+  await save({
+    name,
+    size,
+    into: (id, handle) => call('save', id, fileId, handle),
+    serve: (id) => (port, request) => callWith(port, 'serve', id, fileId, request),
+  });
+}
+
+function tellLinks(left: number): void {
+  if (left > 0) tell(text.transfers.linksLeft(left), true);
+}
+
+/** `size`: of all files in it. */
+export async function saveZip(zip: Zip, size: number): Promise<void> {
+  await save({
+    name: zip.name,
+    size,
+    into: (id, handle) => call('saveZip', id, zip, handle).then(tellLinks),
+    serve: (id) => (port) => callWith(port, 'serveZip', id, zip).then(tellLinks),
+  });
+}

@@ -1,0 +1,205 @@
+/** A card in the corner, or below the list on a phone: all transfers in one line, and each of them. It folds when all are done. */
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { connected } from '../core/connection.ts';
+import { IconButton } from '../core/controls/controls.tsx';
+import { Icon } from '../core/controls/icon.tsx';
+import { bytes, duration } from '../core/format.ts';
+import { explain, text } from '../core/text/index.ts';
+import { inOrder, type Total, total } from './total.ts';
+import {
+  active,
+  cancel,
+  clearFinished,
+  dismiss,
+  type Live,
+  pause,
+  rejoin,
+  reopen,
+  resume,
+  type Transfer,
+  transfers,
+} from './transfers.ts';
+
+const words = text.transfers;
+const MOST_ROWS = 200;
+/** When all went well the list has been seen after this long. */
+const SEEN_MS = 5_000;
+
+/** How fast it goes, and how long that will take. */
+function pace(rate: number, left: number): string[] {
+  return rate > 0 && connected.value ? [words.rate(bytes(rate)), words.left(duration(left / rate))] : [];
+}
+
+function status({ size, note, kind }: Transfer, live: Live): string {
+  const { state, moving, done, rate, fault } = live;
+  const amount = `${bytes(done)} / ${bytes(size)}`;
+  if (state === 'failed' && fault) return explain(fault);
+  if (state === 'interrupted')
+    return `${note?.handle ? words.interruptedHandle : words.interrupted} · ${amount}`;
+  if (state === 'done')
+    return `${kind === 'upload' ? words.doneUpload : words.doneDownload} · ${bytes(size)}`;
+  if (state === 'paused') return `${words.paused} · ${amount}`;
+  if (state === 'waiting' || !moving) return words.waiting;
+  return [connected.value ? words[kind] : words.stalled, amount, ...pace(rate, size - done)].join(' · ');
+}
+
+function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): void }) {
+  const live = transfer.live.value;
+  const { name, size, kind } = transfer;
+  const share = live.state === 'done' ? 1 : size > 0 ? live.done / size : 0;
+  const moving = live.state === 'running' || live.state === 'waiting';
+  return (
+    <li class={`transfer ${live.state}`}>
+      <span class="transfer-icon">
+        <Icon name={live.state === 'done' ? 'check' : live.state === 'failed' ? 'warning' : kind} />
+      </span>
+      <div class="transfer-main">
+        <span class="transfer-name" title={name}>
+          <bdi>{name}</bdi>
+        </span>
+        <progress max={1} value={share} aria-label={name} />
+        <span class="transfer-status">{status(transfer, live)}</span>
+      </div>
+      <div class="transfer-acts">
+        {kind === 'upload' && moving && (
+          <IconButton icon="pause" label={words.pause(name)} onClick={() => pause(transfer)} />
+        )}
+        {live.state === 'paused' && kind === 'upload' && (
+          <IconButton icon="play" label={words.resume(name)} onClick={() => resume(transfer)} />
+        )}
+        {(live.state === 'failed' || (live.state === 'paused' && kind === 'download')) && (
+          <IconButton icon="retry" label={words.retry(name)} onClick={() => resume(transfer)} />
+        )}
+        {live.state === 'interrupted' && (
+          <IconButton
+            icon="play"
+            label={transfer.note?.handle ? words.resume(name) : words.choose(name)}
+            onClick={async () => {
+              if (!(await reopen(transfer))) onChoose();
+            }}
+          />
+        )}
+        {live.state === 'done' ? (
+          <IconButton icon="close" label={words.dismiss(name)} onClick={() => dismiss(transfer)} />
+        ) : (
+          <IconButton icon="close" label={words.cancel(name)} onClick={() => void cancel(transfer)} />
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** All that is under way, as one. */
+function Together({ now }: { now: Total }) {
+  const { finished, count, done, size, rate } = now;
+  const amount = `${bytes(done)} / ${bytes(size)}`;
+  return (
+    <div class="total">
+      <progress max={1} value={size > 0 ? done / size : 0} aria-label={words.total} />
+      <span class="transfer-status">
+        {[words.finishedOf(finished, count), amount, ...pace(rate, size - done)].join(' · ')}
+      </span>
+    </div>
+  );
+}
+
+/** Whether the list is folded: by hand, or because all of it is done and has been seen. What is done by hand counts until then. */
+function useFolding(settled: boolean) {
+  const byHand = useSignal<boolean | null>(null);
+  const seen = useSignal(false);
+  useEffect(() => {
+    seen.value = false;
+    byHand.value = null;
+    if (!settled) return;
+    const timer = setTimeout(() => {
+      seen.value = true;
+    }, SEEN_MS);
+    return () => clearTimeout(timer);
+  }, [settled]);
+  const folded = byHand.value ?? seen.value;
+  return {
+    folded,
+    toggle() {
+      byHand.value = !folded;
+    },
+  };
+}
+
+export function TransferPanel() {
+  const input = useRef<HTMLInputElement>(null);
+  const showFinished = useSignal(false);
+  const all = transfers.value;
+  const finished = all.filter(({ live }) => live.value.state === 'done').length;
+  const settled = finished > 0 && finished === all.length;
+  const { folded, toggle } = useFolding(settled);
+  if (all.length === 0) return null;
+  // A download that is stopped begins again, so only uploads are paused.
+  const moving = active.value.filter(({ kind }) => kind === 'upload');
+  const paused = all.filter(({ kind, live }) => kind === 'upload' && live.value.state === 'paused');
+  const hidden = settled || showFinished.value ? 0 : finished;
+  const rows = folded ? [] : inOrder(all).slice(0, Math.min(MOST_ROWS, all.length - hidden));
+  return (
+    <section class={`transfers ${folded ? 'folded' : ''}`} aria-label={words.title}>
+      <header>
+        <h2 aria-live="polite">
+          {words.title}
+          {active.value.length > 0 && <span class="count">{active.value.length}</span>}
+        </h2>
+        {total.value && total.value.count > 1 ? <Together now={total.value} /> : <span class="total" />}
+        {finished > 0 && (
+          <button type="button" class="link" onClick={clearFinished}>
+            {words.clear}
+          </button>
+        )}
+        {moving.length > 1 && (
+          <button type="button" class="link" onClick={() => moving.forEach(pause)}>
+            {words.pauseAll}
+          </button>
+        )}
+        {paused.length > 1 && (
+          <button type="button" class="link" onClick={() => paused.forEach(resume)}>
+            {words.resumeAll}
+          </button>
+        )}
+        <IconButton
+          icon={folded ? 'up' : 'down'}
+          label={folded ? words.show : words.hide}
+          expanded={!folded}
+          onClick={toggle}
+        />
+      </header>
+      {!folded && (
+        <ul>
+          {rows.map((transfer) => (
+            <TransferRow key={transfer.id} transfer={transfer} onChoose={() => input.current?.click()} />
+          ))}
+          {hidden > 0 && (
+            <li class="transfer-more">
+              <button
+                type="button"
+                class="link"
+                onClick={() => {
+                  showFinished.value = true;
+                }}
+              >
+                {words.showFinished(hidden)}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        data-test="rejoin"
+        onChange={(event) => {
+          rejoin([...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = '';
+        }}
+      />
+    </section>
+  );
+}

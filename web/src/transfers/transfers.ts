@@ -1,0 +1,303 @@
+/** Uploads and downloads of this tab: a queue, what a person may do with each, and how uploads get into it. */
+import { computed, type Signal, signal } from '@preact/signals';
+import { displayName } from '@szafa/client';
+import { type Fault, type Item, type Progress, type UploadNote, uploadLock } from '../core/bridge/calls.ts';
+import { call, faultOf } from '../core/call.ts';
+import { tell, tellFault } from '../core/notices.ts';
+import { text } from '../core/text/index.ts';
+import { lastOf } from '../core/tree.ts';
+import { Rate } from './rate.ts';
+
+export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
+
+export interface Live {
+  state: State;
+  /** Something was heard of it since it was started. */
+  moving: boolean;
+  done: number;
+  rate: number;
+  fault?: Fault;
+}
+
+export interface Transfer {
+  id: string;
+  kind: 'upload' | 'download';
+  name: string;
+  size: number;
+  live: Signal<Live>;
+  rate: Rate;
+  /** Bytes that the service has of an upload, which goes on from there. */
+  stored: number;
+  note?: UploadNote;
+  file?: File;
+  run(): Promise<unknown>;
+  /** Counts the starts: an attempt that ends late must not speak for the next one. */
+  turn?: number;
+}
+
+/** Of each kind. */
+const AT_ONCE = 3;
+const SETTLE_MS = 400;
+
+export const transfers = signal<Transfer[]>([]);
+export const active = computed(() =>
+  transfers.value.filter(({ live }) => ['waiting', 'running'].includes(live.value.state)),
+);
+
+/** Counts the accounts that have left: what was asked for before is not for the next one. */
+export let visit = 0;
+
+export function emptyTransfers(): void {
+  visit++;
+  transfers.value = [];
+}
+
+export function onProgress({ id, done, stored }: Progress): void {
+  const transfer = transfers.peek().find((one) => one.id === id);
+  if (!transfer) return;
+  if (stored !== undefined) transfer.stored = stored;
+  const { state } = transfer.live.peek();
+  if (state === 'running') set(transfer, { moving: true, done, rate: transfer.rate.mark(done) });
+  if (state === 'paused') set(transfer, { done: transfer.stored });
+}
+
+function set(transfer: Transfer, change: Partial<Live>): void {
+  transfer.live.value = { ...transfer.live.peek(), ...change };
+}
+
+function add(added: Transfer[]): void {
+  // What was done before all this is no part of it.
+  if (active.peek().length === 0) clearFinished();
+  transfers.value = [...added, ...transfers.value];
+  schedule();
+}
+
+export function addDownload(
+  { name, size }: Pick<Item, 'name' | 'size'>,
+  run: (id: string) => Promise<unknown>,
+): void {
+  const id = crypto.randomUUID();
+  const live = fresh('waiting');
+  add([{ id, kind: 'download', name, size, live, rate: new Rate(), stored: 0, run: () => run(id) }]);
+}
+
+function fresh(state: State): Signal<Live> {
+  return signal<Live>({ state, moving: false, done: 0, rate: 0 });
+}
+
+/** Starts what waits, oldest first. */
+function schedule(): void {
+  const all = transfers.peek().toReversed();
+  for (const kind of ['upload', 'download'] as const) {
+    const mine = all.filter((transfer) => transfer.kind === kind);
+    let running = mine.filter(({ live }) => live.peek().state === 'running').length;
+    for (const transfer of mine) {
+      if (running >= AT_ONCE) break;
+      if (transfer.live.peek().state !== 'waiting') continue;
+      running++;
+      void run(transfer);
+    }
+  }
+}
+
+async function run(transfer: Transfer): Promise<void> {
+  transfer.rate.clear();
+  const turn = (transfer.turn ?? 0) + 1;
+  transfer.turn = turn;
+  const { fault: _, ...live } = transfer.live.peek();
+  transfer.live.value = { ...live, state: 'running', moving: false, done: transfer.stored, rate: 0 };
+  try {
+    await transfer.run();
+    set(transfer, { state: 'done', done: transfer.size });
+    if (transfer.kind === 'upload') settled();
+  } catch (error) {
+    const fault = faultOf(error);
+    if (transfer.turn !== turn) return;
+    if (fault.code === 'stopped') {
+      if (transfer.live.peek().state === 'running') set(transfer, { state: 'paused', done: transfer.stored });
+    } else {
+      set(transfer, { state: 'failed', done: transfer.stored, fault });
+    }
+  }
+  schedule();
+}
+
+let uploaded = () => {};
+
+/** What is done when uploads have ended. */
+export function onUploaded(act: () => void): void {
+  uploaded = act;
+}
+
+let settling: ReturnType<typeof setTimeout> | undefined;
+
+/** The list is read again once, not after each of a thousand small files. */
+function settled(): void {
+  if (settling !== undefined) return;
+  settling = setTimeout(() => {
+    settling = undefined;
+    uploaded();
+  }, SETTLE_MS);
+}
+
+function uploadOf(note: UploadNote, file: File | undefined): Transfer {
+  let isUploaded = false;
+  const transfer: Transfer = {
+    id: note.id,
+    kind: 'upload',
+    name: displayName(lastOf(note.path)),
+    size: note.size,
+    live: fresh(file ? 'waiting' : 'interrupted'),
+    rate: new Rate(),
+    stored: 0,
+    note,
+    ...(file && { file }),
+    // Other tabs, and this one after a reload, see by the lock whether somebody works on it.
+    run: () =>
+      navigator.locks.request(uploadLock(note.id), async () => {
+        // A second attempt waits here while the first one ends, perhaps well.
+        if (!isUploaded) await call('upload', note, transfer.file!);
+        isUploaded = true;
+      }),
+  };
+  return transfer;
+}
+
+export interface Chosen {
+  file: File;
+  /** With the folders above it that were chosen with it. */
+  name: string;
+  handle?: FileSystemFileHandle;
+}
+
+/** `path`: where it is to be in the tree. */
+export async function upload(username: string, chosen: (Chosen & { path: string })[]): Promise<void> {
+  const added = chosen.map(({ file, path, handle }) => {
+    const { size, lastModified, name: fileName } = file;
+    const id = crypto.randomUUID();
+    const note = { id, username, path, size, lastModified, fileName, ...(handle && { handle }) };
+    return uploadOf(note, file);
+  });
+  const asked = visit;
+  // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.
+  await call(
+    'remember',
+    added.map(({ note }) => note!),
+  );
+  if (asked === visit) add(added.reverse());
+}
+
+export function pause(transfer: Transfer): void {
+  const { state } = transfer.live.peek();
+  if (state === 'running') void call('stop', transfer.id);
+  if (state === 'running' || state === 'waiting')
+    set(transfer, { state: 'paused', done: transfer.stored, rate: 0 });
+}
+
+export function resume(transfer: Transfer): void {
+  set(transfer, { state: 'waiting' });
+  schedule();
+}
+
+/** Goes on with uploads that were given up because there was no connection. */
+export function resumeLost(): void {
+  for (const transfer of transfers.peek()) {
+    const { state, fault } = transfer.live.peek();
+    if (transfer.kind === 'upload' && state === 'failed' && fault?.code === 'network') resume(transfer);
+  }
+}
+
+export function dismiss(transfer: Transfer): void {
+  transfers.value = transfers.value.filter((one) => one !== transfer);
+}
+
+export async function cancel(transfer: Transfer): Promise<void> {
+  const { state } = transfer.live.peek();
+  dismiss(transfer);
+  if (state === 'done') return;
+  if (state === 'running') await call('stop', transfer.id);
+  schedule();
+  if (!transfer.note) return;
+  try {
+    // An upload that is just being stopped still writes its journal; its lock is free when it has ended.
+    await navigator.locks.request(uploadLock(transfer.id), () => call('abandon', transfer.note!));
+  } catch (error) {
+    tellFault(error);
+  }
+}
+
+export function clearFinished(): void {
+  transfers.value = transfers.value.filter(({ live }) => live.value.state !== 'done');
+}
+
+/** Uploads that a reload, a crash or a closed tab has cut off. */
+export async function recall(username: string): Promise<void> {
+  const asked = visit;
+  const notes = await call('remembered');
+  const { held = [] } = await navigator.locks.query();
+  if (asked !== visit) return;
+  const busy = new Set([
+    ...held.map((lock) => lock.name),
+    ...transfers.peek().map(({ id }) => uploadLock(id)),
+  ]);
+  const left = notes.filter((note) => note.username === username && !busy.has(uploadLock(note.id)));
+  if (left.length === 0) return;
+  const added = left.map((note) => uploadOf(note, undefined));
+  add(added);
+  for (const transfer of added) await showStored(transfer);
+}
+
+/** How far an interrupted upload is; the service knows. */
+async function showStored(transfer: Transfer): Promise<void> {
+  try {
+    const stored = await call('stored', transfer.note!);
+    if (transfer.live.peek().state !== 'interrupted') return;
+    transfer.stored = stored;
+    set(transfer, { done: stored });
+  } catch {
+    // It is shown when the upload goes on.
+  }
+}
+
+/** Goes on with interrupted uploads whose files are among these; those files. */
+export function rejoinAll(chosen: readonly { file: File; path?: string }[]): Set<File> {
+  const joined = new Set<File>();
+  // Copies in several folders look alike: each goes where it was, before others are given what is left.
+  for (const samePath of [true, false]) {
+    for (const transfer of transfers.peek()) {
+      const { note, live } = transfer;
+      if (!note || live.peek().state !== 'interrupted') continue;
+      const found = chosen.find(({ file, path }) => {
+        if (joined.has(file) || (samePath && path !== note.path)) return false;
+        const { name, size, lastModified } = file;
+        return name === note.fileName && size === note.size && lastModified === note.lastModified;
+      });
+      if (!found) continue;
+      joined.add(found.file);
+      transfer.file = found.file;
+      resume(transfer);
+    }
+  }
+  return joined;
+}
+
+/** The same, after they were asked for. */
+export function rejoin(files: File[]): void {
+  if (rejoinAll(files.map((file) => ({ file }))).size === 0) tell(text.transfers.otherFile, true);
+}
+
+/** With a handle the browser finds the file itself, once the person allows it. */
+export async function reopen(transfer: Transfer): Promise<boolean> {
+  const handle = transfer.note?.handle as
+    | (FileSystemFileHandle & { requestPermission?(o: { mode: 'read' }): Promise<PermissionState> })
+    | undefined;
+  if (!handle) return false;
+  try {
+    if (handle.requestPermission && (await handle.requestPermission({ mode: 'read' })) !== 'granted')
+      return true;
+    rejoin([await handle.getFile()]);
+  } catch {
+    return false; // moved or deleted: the person chooses it by hand
+  }
+  return true;
+}

@@ -1,0 +1,83 @@
+import { blobSource, type Szafa } from '@szafa/client';
+import { requireUser } from '../accounts/same-account.worker.ts';
+import { type Progress, placeLock, type UploadNote } from '../core/bridge/calls.ts';
+import { browserJournal, uploadNotes } from '../core/database.worker.ts';
+import { Tasks } from '../core/tasks.worker.ts';
+import { VOLUMES_AT_ONCE } from '../core/transport/transport.worker.ts';
+import { thumbnailFor } from '../files/thumbnails/thumbnails.worker.ts';
+
+/** The uploads and downloads under way in this tab. */
+export class Transfers extends Tasks {
+  readonly #szafa: () => Szafa;
+  readonly #tell: (progress: Progress) => void;
+
+  constructor(szafa: () => Szafa, tell: (progress: Progress) => void) {
+    super(tell);
+    this.#szafa = szafa;
+    this.#tell = tell;
+  }
+
+  /** Of the account that the upload was begun for, and never of the one that came since. */
+  #of({ username }: UploadNote): Szafa {
+    const szafa = this.#szafa();
+    requireUser(szafa, username);
+    return szafa;
+  }
+
+  /**
+   * `after`: of the newest file of that path. A file that is on its way to the same place already, in whichever tab, is
+   * waited for: with one journal, the two would take each other's volumes for their own.
+   */
+  upload(note: UploadNote, file: File, after: number): Promise<void> {
+    const { id, path } = note;
+    return this.#alone(note, async (signal) => {
+      const tell = this.teller(id);
+      const source = blobSource(file);
+      let stored: number | undefined;
+      try {
+        const thumbnail = await thumbnailFor(file);
+        await this.#of(note).upload(source, {
+          path,
+          mtime: file.lastModified,
+          after,
+          ...(file.type && { type: file.type }),
+          ...(thumbnail && { thumbnail }),
+          parallel: VOLUMES_AT_ONCE,
+          journal: browserJournal,
+          signal,
+          onProgress: (progress) => {
+            ({ stored } = progress);
+            tell({ ...progress, total: file.size });
+          },
+        });
+        await uploadNotes.forget(id);
+      } catch (error) {
+        if (stored !== undefined) this.#tell({ id, done: stored, stored });
+        throw error;
+      } finally {
+        await source.close();
+      }
+    });
+  }
+
+  async stored(note: UploadNote): Promise<number> {
+    const { fileName, path } = note;
+    return this.#of(note).storedOf(browserJournal, { place: fileName, path });
+  }
+
+  async abandon(note: UploadNote): Promise<void> {
+    const { id, fileName, path } = note;
+    await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
+      // Otherwise what is remembered is of another upload, which goes on.
+      if (lock) await this.#of(note).abandon(browserJournal, { place: fileName, path });
+    });
+    // Not before: without it nobody can give the upload up once more.
+    await uploadNotes.forget(id);
+  }
+
+  #alone<T>(note: UploadNote, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.run(note.id, (signal) =>
+      navigator.locks.request(placeLock(note), { signal }, () => work(signal)),
+    );
+  }
+}

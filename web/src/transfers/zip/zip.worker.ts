@@ -1,0 +1,248 @@
+/**
+ * A zip, written while its files are read. Nothing is compressed: most large files are already. The directory stands at the end,
+ * so a zip that ends with an error before it is broken to every program, and never passes for one that lacks a file.
+ */
+import { alike, safeSegments, withRoom } from '@szafa/client';
+import { Crc32 } from './crc32.worker.ts';
+
+/** What goes into a zip; a path that ends in `/` is a folder. */
+export interface ZipEntry {
+  path: string;
+  /** Of the bytes that `pieces` gives, no more and no less. */
+  size: number;
+  /** In milliseconds since 1970. */
+  mtime: number;
+  /** Of a symbolic link the target is what `pieces` gives. */
+  isLink?: boolean;
+  /** Each piece is good until the next is asked for. */
+  pieces(): AsyncIterable<Uint8Array>;
+}
+
+/** The largest number in a field of four bytes says that the true one is in the zip64 part. */
+const MOST_4 = 0xffff_ffff;
+const MOST_2 = 0xffff;
+const STORED = 0;
+/** Digest and sizes follow the file; names are UTF-8. */
+const FLAGS = 0x0808;
+const VERSION = 45;
+const UNIX = 3 << 8;
+const FILE_MODE = 0o100644;
+const LINK_MODE = 0o120777;
+const FOLDER_MODE = 0o040755;
+const FOLDER_BIT = 0x10;
+
+const numbers = (bytes: number, set: (view: DataView, at: number, value: number) => void) => {
+  return (...values: number[]) => {
+    const view = new DataView(new ArrayBuffer(values.length * bytes));
+    for (const [index, value] of values.entries()) set(view, index * bytes, value);
+    return new Uint8Array(view.buffer);
+  };
+};
+const u2 = numbers(2, (view, at, value) => view.setUint16(at, value, true));
+const u4 = numbers(4, (view, at, value) => view.setUint32(at, value, true));
+const u8 = numbers(8, (view, at, value) => view.setBigUint64(at, BigInt(value), true));
+const NOTHING = new Uint8Array();
+
+function joined(...parts: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** Date and time as the first zips had them: of the place where it is made, in steps of two seconds, from 1980 to 2107. */
+function dosTime(mtime: number): [time: number, date: number] {
+  const at = new Date(mtime);
+  const year = at.getFullYear() - 1980;
+  if (!(year >= 0)) return [0, (1 << 5) | 1];
+  if (year > 127) return [(23 << 11) | (59 << 5) | 29, (127 << 9) | (12 << 5) | 31];
+  const time = (at.getHours() << 11) | (at.getMinutes() << 5) | (at.getSeconds() >> 1);
+  return [time, (year << 9) | ((at.getMonth() + 1) << 5) | at.getDate()];
+}
+
+/** The time as it is everywhere, for programs that know this field. */
+function exactTime(mtime: number): Uint8Array {
+  const seconds = Math.floor(mtime / 1000);
+  const fits = seconds >= -0x8000_0000 && seconds <= 0x7fff_ffff;
+  return fits ? joined(u2(0x5455, 5), Uint8Array.of(1), u4(seconds)) : NOTHING;
+}
+
+const zip64 = (...values: number[]) =>
+  values.length === 0 ? NOTHING : joined(u2(1, values.length * 8), u8(...values));
+
+interface Listed extends Pick<ZipEntry, 'size' | 'mtime'> {
+  name: Uint8Array;
+  attributes: number;
+  crc: number;
+  offset: number;
+}
+
+/** What stands before a file: the digest is not known yet, so digest and sizes follow it. */
+function localHeader({ name, mtime, size }: Listed): Uint8Array {
+  const large = size >= MOST_4;
+  const extra = joined(large ? zip64(0, 0) : NOTHING, exactTime(mtime));
+  const sizes = large ? MOST_4 : 0;
+  return joined(
+    u4(0x04034b50),
+    u2(VERSION, FLAGS, STORED, ...dosTime(mtime)),
+    u4(0, sizes, sizes),
+    u2(name.length, extra.length),
+    name,
+    extra,
+  );
+}
+
+function descriptor({ crc, size }: Listed): Uint8Array {
+  return joined(u4(0x08074b50, crc), size >= MOST_4 ? u8(size, size) : u4(size, size));
+}
+
+function attributesOf({ path, isLink }: ZipEntry): number {
+  if (path.endsWith('/')) return FOLDER_MODE * 0x1_0000 + FOLDER_BIT;
+  return (isLink ? LINK_MODE : FILE_MODE) * 0x1_0000;
+}
+
+function directoryEntry({ name, attributes, mtime, size, crc, offset }: Listed): Uint8Array {
+  const large = size >= MOST_4 ? [size, size] : [];
+  const far = offset >= MOST_4 ? [offset] : [];
+  const extra = joined(zip64(...large, ...far), exactTime(mtime));
+  const shown = Math.min(size, MOST_4);
+  return joined(
+    u4(0x02014b50),
+    u2(UNIX | VERSION, VERSION, FLAGS, STORED, ...dosTime(mtime)),
+    u4(crc, shown, shown),
+    u2(name.length, extra.length, 0, 0, 0),
+    u4(attributes, Math.min(offset, MOST_4)),
+    name,
+    extra,
+  );
+}
+
+function ending(count: number, size: number, offset: number): Uint8Array {
+  const shown = Math.min(count, MOST_2);
+  const end = joined(
+    u4(0x06054b50),
+    u2(0, 0, shown, shown),
+    u4(Math.min(size, MOST_4), Math.min(offset, MOST_4)),
+    u2(0),
+  );
+  if (count < MOST_2 && size < MOST_4 && offset < MOST_4) return end;
+  return joined(
+    u4(0x06064b50),
+    u8(44),
+    u2(UNIX | VERSION, VERSION),
+    u4(0, 0),
+    u8(count, count, size, offset),
+    u4(0x07064b50, 0),
+    u8(offset + size),
+    u4(1),
+    end,
+  );
+}
+
+/** The bytes of a zip; each piece is good until the next is asked for. */
+export async function* zip(
+  entries: AsyncIterable<ZipEntry> | Iterable<ZipEntry>,
+): AsyncGenerator<Uint8Array, void> {
+  const listed: Listed[] = [];
+  let offset = 0;
+  for await (const entry of entries) {
+    const { path, size, mtime, pieces } = entry;
+    const name = new TextEncoder().encode(path);
+    const one: Listed = { name, attributes: attributesOf(entry), size, mtime, crc: 0, offset };
+    const header = localHeader(one);
+    yield header;
+    const crc = new Crc32();
+    let seen = 0;
+    for await (const piece of pieces()) {
+      seen += piece.length;
+      crc.update(piece);
+      yield piece;
+    }
+    if (seen !== size) throw new RangeError(`${seen} bytes of a file of ${size}`);
+    one.crc = crc.value;
+    const tail = descriptor(one);
+    yield tail;
+    offset += header.length + size + tail.length;
+    listed.push(one);
+  }
+  let length = 0;
+  for (const one of listed) {
+    const line = directoryEntry(one);
+    length += line.length;
+    yield line;
+  }
+  yield ending(listed.length, length, offset);
+}
+
+/** Names that Windows takes for machines. */
+const DEVICE = /^(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[0-9¹²³]) *(\.|$)/i;
+
+/** Windows drops dots and blanks at the end. */
+const closed = (name: string) => name.replace(/[. ]+$/, (end) => '_'.repeat(end.length));
+
+/** What every system can write to its disk. */
+function writable(segment: string): string {
+  const cleaned = closed(segment.replace(/[:*?"<>|]/g, '_'));
+  return DEVICE.test(cleaned) ? closed(`_${withRoom(cleaned)}`) : cleaned;
+}
+
+/** No system opens a longer path, and a zip has two bytes for its length. */
+const MOST_PATH_BYTES = 4_000;
+
+/** The folders of a path from the top, as many as fit; a link may name millions. */
+function fitting(folders: string[], last: string): string[] {
+  let length = utf8Length(last);
+  const fits = (folder: string) => {
+    length += utf8Length(folder) + 1;
+    return length <= MOST_PATH_BYTES;
+  };
+  const count = folders.findIndex((folder) => !fits(folder));
+  return count < 0 ? folders : folders.slice(0, count);
+}
+
+const utf8Length = (text: string) => new TextEncoder().encode(text).length;
+
+/** Paths for one zip: each is below its top, and none is there twice, also for disks that do not tell A from a. */
+export class ZipPaths {
+  readonly #folders = new Map<string, string>();
+  readonly #taken = new Set<string>();
+  /** The next number to try for a name: thousands of files may have the same. */
+  readonly #tried = new Map<string, number>();
+
+  /** A path that ends in `/` is a folder's, which may come as often as it likes. */
+  of(path: string): string {
+    const segments = safeSegments(path);
+    const last = path.endsWith('/') ? undefined : segments.pop()!;
+    let [from, to] = ['', ''];
+    for (const segment of fitting(segments, last ?? '')) {
+      from += `${segment}/`;
+      const known = this.#folders.get(from) ?? `${this.#free(to, segment, false)}/`;
+      this.#folders.set(from, known);
+      to = known;
+    }
+    return last === undefined ? to : this.#free(to, last, true);
+  }
+
+  #free(folder: string, segment: string, hasExtension: boolean): string {
+    const name = folder + writable(segment);
+    if (this.#take(name)) return name;
+    const short = closed(withRoom(name.slice(folder.length)));
+    const dot = hasExtension ? short.lastIndexOf('.') : 0;
+    const [stem, extension] = dot > 0 ? [short.slice(0, dot), short.slice(dot)] : [short, ''];
+    const all = `${alike(folder + stem)}/${alike(extension)}`;
+    for (let number = this.#tried.get(all) ?? 2; ; number++) {
+      const wish = `${folder}${stem} (${number})${extension}`;
+      if (!this.#take(wish)) continue;
+      this.#tried.set(all, number + 1);
+      return wish;
+    }
+  }
+
+  #take(path: string): boolean {
+    const before = this.#taken.size;
+    return this.#taken.add(alike(path)).size > before;
+  }
+}

@@ -1,0 +1,66 @@
+/** The worker of the page that links lead to: what is behind the link, its keys, and what is read of it. */
+import { fetchTransport, LinkVisit, LockedError, newTicket, webEngine } from '@szafa/client';
+import { answerBy, say } from '../core/answer.worker.ts';
+import type { SharedFiles, Visited, VisitorCalls } from '../core/bridge/calls.ts';
+import { discard } from '../core/bridge/discard.ts';
+import { holding } from '../core/engine/holding.worker.ts';
+import { Tasks } from '../core/tasks.worker.ts';
+import { noting } from '../core/transport/reachable.worker.ts';
+import { SharedDownload, sharedFiles } from '../sharing/shared-files.worker.ts';
+import type { Readable } from '../transfers/readable.worker.ts';
+import { fileHandlers, type Shelf } from '../transfers/reading.worker.ts';
+
+/** Volumes that are opened at a time. */
+const MOST_PARALLEL = 4;
+const RETRY_MS = 3_000;
+class Guest implements Shelf {
+  readonly #engine = holding(
+    webEngine({ parallel: Math.min(MOST_PARALLEL, navigator.hardwareConcurrency), discard }),
+  );
+  #visit: LinkVisit | undefined;
+  #ticket = '';
+  #download: SharedDownload | undefined;
+
+  async visit(link: string, kept: string | null): Promise<Visited> {
+    const visit = await LinkVisit.begin(link, {
+      engine: this.#engine,
+      transport: noting(fetchTransport, (reachable) => say({ reachable })),
+      retry: { capMs: RETRY_MS },
+      ticket: kept ?? undefined,
+    });
+    this.#visit = visit;
+    this.#ticket = kept ?? newTicket(this.#engine);
+    const { needsPassphrase, expiresAt, downloadsLeft } = visit;
+    return {
+      ticket: this.#ticket,
+      needsPassphrase,
+      downloadsLeft,
+      expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+    };
+  }
+
+  async openLink(passphrase: string | null): Promise<SharedFiles> {
+    if (!this.#visit) throw new LockedError('no link is visited');
+    const opened = await this.#visit.open(passphrase ?? undefined);
+    this.#download = new SharedDownload(opened, this.#ticket);
+    return sharedFiles(opened, String);
+  }
+
+  async open(fileId: string): Promise<Readable> {
+    if (!this.#download) throw new LockedError('the link is not opened');
+    return this.#download.file(Number(fileId));
+  }
+
+  async openOnce(fileId: string, signal: AbortSignal): Promise<Readable> {
+    signal.throwIfAborted();
+    return this.open(fileId);
+  }
+}
+
+const guest = new Guest();
+
+answerBy<VisitorCalls>({
+  ...fileHandlers(new Tasks((progress) => say({ progress })), guest),
+  visit: (link, ticket) => guest.visit(link, ticket),
+  openLink: (passphrase) => guest.openLink(passphrase),
+});

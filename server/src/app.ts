@@ -13,7 +13,7 @@ import { VolumeLanes } from './fastlane/lane.ts';
 import { isVolumeSocket, VolumeSockets } from './fastlane/socket.ts';
 import { fileHandlers } from './files/routes.ts';
 import { adminHandlers } from './operator/routes.ts';
-import { ServiceError } from './platform/errors.ts';
+import { ApiError } from './platform/http/api-error.ts';
 import { Bodies } from './platform/http/bodies.ts';
 import { addressTeller } from './platform/http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './platform/http/compilers.ts';
@@ -119,7 +119,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     if (!sendError(error, request, reply)) concluded(request, reply);
   });
   app.setNotFoundHandler(async () => {
-    throw new ServiceError(404, 'no such route');
+    throw new ApiError(404, 'no such route');
   });
   const always = config.tls ? STRICT_TRANSPORT : {};
   app.addHook('onRequest', async (request, reply) => {

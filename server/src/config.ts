@@ -1,17 +1,14 @@
 /** The settings. One file: a setting, its check and what it becomes are seen together. */
+
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { clientSettings } from '@szafa/protocol';
+import { ConfigError } from './platform/errors.ts';
 import { type Cidrs, parseCidrs } from './platform/http/addresses.ts';
 import { parseS3Location, type S3Credentials, type S3Location } from './platform/s3/location.ts';
-
-/** A setting that cannot be used; the service refuses to start with this message. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
 
 interface Setting<T> {
   /** Shown in the documentation's table. */

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster';
 import { enableCompileCache } from 'node:module';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
 import { UsageError } from './operator/commands/report.ts';
-import { isOsError, StoreUnavailable } from './platform/errors.ts';
+import { ConfigError, isOsError, StoreUnavailable } from './platform/errors.ts';
 
 /** What a person can fix gets one line; everything else needs its stack. */
 function told(error: unknown): unknown {

@@ -2,7 +2,7 @@ import cluster, { type Address, type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config, ConfigError } from './config.ts';
+import type { Config } from './config.ts';
 import { isListening, recoverConnections, stopAccepting, watchAccepting } from './fastlane/handover.ts';
 import { probeIntake } from './fastlane/intake-probe.ts';
 import { REPORT_MS } from './operator/nodes-table.ts';
@@ -11,7 +11,7 @@ import { connectionLimit, descriptorLimit } from './platform/cluster/descriptors
 import { lendToWorkers } from './platform/cluster/lending.ts';
 import { paceWorkers } from './platform/cluster/pacing.ts';
 import { NodeCertificate } from './platform/cluster/tls.ts';
-import { StoreUnavailable } from './platform/errors.ts';
+import { ConfigError, StoreUnavailable } from './platform/errors.ts';
 import { isLoopback } from './platform/http/addresses.ts';
 import { missingPage } from './platform/http/page.ts';
 import { newToken } from './platform/ids.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './platform/errors.ts';
 import type { Dialect, Sql } from './platform/sql/sql.ts';
 
 /**

@@ -4,7 +4,8 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Config, ConfigError, readConfig, settings } from '../src/config.ts';
+import { type Config, readConfig, settings } from '../src/config.ts';
+import { ConfigError } from '../src/platform/errors.ts';
 
 let folder = '';
 before(async () => {

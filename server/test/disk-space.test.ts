@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Lender } from '../src/platform/disk-lender.ts';
 import { type Reservation, Space } from '../src/platform/disk-space.ts';
-import { ServiceError } from '../src/platform/errors.ts';
+import { ApiError } from '../src/platform/http/api-error.ts';
 import type { Sink } from '../src/platform/volumes/body.ts';
 
 const MIB = 1024 * 1024;
@@ -43,7 +43,7 @@ class Node {
   }
 }
 
-const isFull = (error: unknown) => error instanceof ServiceError && error.status === 507;
+const isFull = (error: unknown) => error instanceof ApiError && error.status === 507;
 
 test('however many bodies come at once, to however many processes, what must stay free does', async () => {
   const node = new Node(100 * MIB, 20 * MIB, 3);

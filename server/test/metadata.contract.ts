@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { ConfigError } from '../src/config.ts';
 import { Metadata } from '../src/metadata.ts';
+import { ConfigError } from '../src/platform/errors.ts';
 import type { SqlStore } from '../src/platform/sql/sql.ts';
 import { migrate, requireVersion } from '../src/schema.ts';
 import { accountsContract } from './metadata.accounts.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noLimits } from '@szafa/protocol';
-import { ServiceError } from '../src/platform/errors.ts';
+import { ApiError } from '../src/platform/http/api-error.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newTransfer, openSession } from './metadata.fixture.ts';
 
@@ -93,15 +93,15 @@ export function operatorContract(stores: Stores): void {
     );
     const refused = made.filter((result) => result.status === 'rejected');
     assert.equal(refused.length, 7);
-    for (const { reason } of refused) assert.ok(reason instanceof ServiceError && reason.status === 403);
+    for (const { reason } of refused) assert.ok(reason instanceof ApiError && reason.status === 403);
     const found = await Promise.all(names.map((name) => stores.two.accountRecords.get(name)));
     assert.deepEqual(
       found.filter((one) => one !== undefined).map(({ quota_bytes }) => quota_bytes),
       [77],
     );
-    await assert.rejects(accounts.create(fresh('u'), 'hash', 5, { invite: hash }), ServiceError);
+    await assert.rejects(accounts.create(fresh('u'), 'hash', 5, { invite: hash }), ApiError);
     await invitations.create(hash, { ...row, id: fresh('i') }, 'operator');
-    await assert.rejects(accounts.create(fresh('u'), 'hash', 100, { invite: hash }), ServiceError);
+    await assert.rejects(accounts.create(fresh('u'), 'hash', 100, { invite: hash }), ApiError);
     await invitations.expire(100);
     assert.equal(await invitations.end(id, 5, 'operator'), false);
   });

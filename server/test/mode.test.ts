@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
 import { guarded, MODE_MS, Mode } from '../src/operator/mode.ts';
-import { TryLater } from '../src/platform/errors.ts';
+import { TryLater } from '../src/platform/http/api-error.ts';
 import { deposit, type Sink } from '../src/platform/volumes/body.ts';
 import { openVolumes } from '../src/services.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';

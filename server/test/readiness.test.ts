@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Readiness } from '../src/operator/readiness.ts';
-import { ServiceError } from '../src/platform/errors.ts';
+import { ApiError } from '../src/platform/http/api-error.ts';
 
 /** A check that a test ends, and how many of them there were. */
 function checks() {
@@ -20,7 +20,7 @@ function checks() {
   return { readiness, begun, pass };
 }
 
-const is503 = (error: unknown) => error instanceof ServiceError && error.status === 503;
+const is503 = (error: unknown) => error instanceof ApiError && error.status === 503;
 
 test('one check serves all who ask while it runs, and in the second after it', async () => {
   const { readiness, begun, pass } = checks();

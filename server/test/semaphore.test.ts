@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TryLater } from '../src/platform/errors.ts';
+import { TryLater } from '../src/platform/http/api-error.ts';
 import { Semaphore } from '../src/platform/semaphore.ts';
 
 /** Work that ends when the test says so, and the order in which it began. */

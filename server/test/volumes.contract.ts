@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { ServiceError, VolumeRejected } from '../src/platform/errors.ts';
+import { GroupGone, VolumeRejected } from '../src/platform/errors.ts';
 import { StreamBody } from '../src/platform/volumes/body.ts';
 import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from '../src/platform/volumes/store.ts';
 import {
@@ -254,10 +254,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
           { objectMode: false },
         ),
       );
-      await assert.rejects(
-        store.put(id, volume, body),
-        (error) => error instanceof ServiceError && error.status === 404,
-      );
+      await assert.rejects(store.put(id, volume, body), (error) => error instanceof GroupGone);
       assert.deepEqual(await engine.leftovers(), []);
     });
 

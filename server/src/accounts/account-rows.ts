@@ -1,7 +1,7 @@
 /** SQL that other features' queries share: who a token belongs to, and whether an account still exists. */
 import type { TokenGrant } from '@szafa/protocol';
-import { accountGone } from '../platform/errors.ts';
 import type { Dialect, Sql } from '../platform/sql/sql.ts';
+import { accountGone } from './refusals.ts';
 
 /** Account ids of owners that are no registered users: the administrator, and nobody. */
 export const ADMIN_ACCOUNT = 'admin';

@@ -17,13 +17,14 @@ import {
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import { accountDisabled, notInvited, ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import type { Leaving } from './deletion-table.ts';
 import { Factors } from './factors.ts';
 import { conditionMissing, type KeysCondition, otherKeys, profileIn, tagOf } from './key-bags.ts';
 import { Passkeys } from './passkeys.ts';
 import { type OnFailure, type Origin, Proof, type ProofSettings } from './proof.ts';
+import { accountDisabled, notInvited } from './refusals.ts';
 import { type Caller, opening, requireRegistered } from './sessions.ts';
 
 type Settings = ProofSettings & Pick<Config, 'registration' | 'origin'>;
@@ -54,7 +55,7 @@ export class Accounts {
 
   async register(raw: Registration, { network }: Origin): Promise<Session> {
     const { registration } = this.#settings;
-    if (registration === 'closed') throw new ServiceError(403, 'registration is closed');
+    if (registration === 'closed') throw new ApiError(403, 'registration is closed');
     const username = cleanUsername(raw.username);
     const invite = await this.#invited(raw.invite);
     const { session, token } = opening(raw);
@@ -66,7 +67,7 @@ export class Accounts {
     const options = { keys: raw.keys, identity: identityOf(raw), recoveryHash, session, invite };
     const taken =
       isReservedUsername(username) || !(await accounts.create(username, hash, this.#now(), options));
-    if (taken) throw new ServiceError(409, 'this username is taken');
+    if (taken) throw new ApiError(409, 'this username is taken');
     return { username, token };
   }
 
@@ -74,7 +75,7 @@ export class Accounts {
   async #invited(invite: string | undefined): Promise<string | undefined> {
     if (invite === undefined) {
       if (this.#settings.registration === 'invite')
-        throw new ServiceError(403, 'registration needs an invitation');
+        throw new ApiError(403, 'registration needs an invitation');
       return undefined;
     }
     const hash = hashToken(invite);
@@ -85,7 +86,7 @@ export class Accounts {
   async login(raw: Credentials, origin: Origin): Promise<Session> {
     const username = loginName(raw.username);
     const { session, token } = opening(raw);
-    const wrong = new ServiceError(401, 'wrong username or password');
+    const wrong = new ApiError(401, 'wrong username or password');
     const { code, passkey } = raw;
     return this.#proof.of({ username, secret: raw.password, factor: { code, passkey } }, origin, {
       wrong,
@@ -108,7 +109,7 @@ export class Accounts {
   async keys({ username }: Caller): Promise<{ keys: string; tag: string }> {
     requireRegistered(username);
     const keys = await this.#metadata.accounts.keys(username);
-    if (keys === undefined) throw new ServiceError(404, 'this account has no keys');
+    if (keys === undefined) throw new ApiError(404, 'this account has no keys');
     return { keys, tag: tagOf(keys) };
   }
 
@@ -125,7 +126,7 @@ export class Accounts {
     requireRegistered(username);
     if (isMissing) throw conditionMissing(', or If-None-Match: *,');
     return this.#proof.of({ username, secret: password }, origin, {
-      wrong: new ServiceError(403, 'wrong password'),
+      wrong: new ApiError(403, 'wrong password'),
       right: async ({ account, hash, make }) => {
         const expected = account.keys ?? undefined;
         if (!fits(expected && tagOf(expected))) throw otherKeys(expected);
@@ -150,14 +151,14 @@ export class Accounts {
     const next = checkPassword(body.next);
     const recovery = withKeys(body);
     return this.#proof.of({ username, secret: body.current }, origin, {
-      wrong: new ServiceError(403, 'wrong password'),
+      wrong: new ApiError(403, 'wrong password'),
       right: async ({ account, hash, make }) => {
         const expected = account.keys ?? undefined;
         if (expected !== undefined && isMissing) throw conditionMissing();
         if (!isMissing && !fits(expected && tagOf(expected))) throw otherKeys(expected);
         // With the old keys the new password would open nothing; keys where there are none are stored as the first ones.
         if (expected !== undefined && body.keys === undefined)
-          throw new ServiceError(400, 'this account has keys: send those that the new password opens');
+          throw new ApiError(400, 'this account has keys: send those that the new password opens');
         if (expected === undefined && body.keys !== undefined) throw otherKeys(expected);
         const secrets = {
           passwordHash: await make(next),
@@ -168,7 +169,7 @@ export class Accounts {
         const by = { tokenHash: hashToken(token), now: this.#now(), noneAlone };
         const before = { username, proven: hash, expected };
         if (!(await this.#metadata.accounts.changePassword(before, secrets, by)))
-          throw new ServiceError(412, 'the password or the keys of this account have been changed meanwhile');
+          throw new ApiError(412, 'the password or the keys of this account have been changed meanwhile');
         return body.keys && tagOf(body.keys);
       },
     });
@@ -178,11 +179,11 @@ export class Accounts {
   async leave({ username }: Caller, { password }: LeaveBody, origin: Origin): Promise<Leaving> {
     requireRegistered(username);
     return this.#proof.of({ username, secret: password }, origin, {
-      wrong: new ServiceError(403, 'wrong password'),
+      wrong: new ApiError(403, 'wrong password'),
       right: async ({ hash }) => {
         const by = { actor: 'account' as const, now: this.#now(), proven: hash };
         const leaving = await this.#metadata.departures.begin(username, by);
-        if (!leaving) throw new ServiceError(403, 'the password has been changed meanwhile');
+        if (!leaving) throw new ApiError(403, 'the password has been changed meanwhile');
         return leaving;
       },
     });
@@ -192,7 +193,7 @@ export class Accounts {
   async recover(raw: RecoverBody, origin: Origin): Promise<{ recovered: Recovered; tag: string }> {
     const username = loginName(raw.username);
     // Also for a name that nobody has, and for an account that has no recovery key: nobody learns which is which.
-    const wrong = new ServiceError(401, 'wrong username or recovery key');
+    const wrong = new ApiError(401, 'wrong username or recovery key');
     return this.#proof.of({ username, kind: 'recovery_hash', secret: raw.recovery }, origin, {
       wrong,
       right: async ({ account, hash }) => {
@@ -248,7 +249,7 @@ function withKeys({ keys, recovery }: { keys?: string; recovery?: string }): str
   return recovery;
 }
 
-const noToken = () => new ServiceError(401, 'the token of the recovery is unknown, used or has expired');
+const noToken = () => new ApiError(401, 'the token of the recovery is unknown, used or has expired');
 
 /** What can be no username is counted under its digest, which is none either: it may have any length. */
 function loginName(raw: string): string {

@@ -13,7 +13,7 @@ import {
   type TotpOffBody,
 } from '@szafa/protocol';
 import type { Metadata } from '../metadata.ts';
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
 import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
 import { listed, notMadeNow, type Passkeys } from './passkeys.ts';
@@ -55,7 +55,7 @@ export class Factors {
   /** From now on a login asks for a code; that the client makes right ones is shown by the first. */
   async setTotp({ username }: Caller, { password, secret, code }: TotpBody, origin: Origin): Promise<void> {
     await this.#proven(username, password, origin, async ({ account, hash }) => {
-      const present = new ServiceError(409, 'codes are on already; turn them off first');
+      const present = new ApiError(409, 'codes are on already; turn them off first');
       if (account.totp_secret !== null) throw present;
       const step = stepOf(secret, code, this.#now());
       if (step === undefined) throw wrongCode(403, 'the code is wrong; is the clock of the device right?');
@@ -71,11 +71,11 @@ export class Factors {
     origin: Origin,
   ): Promise<void> {
     requireRegistered(username);
-    const off = new ServiceError(404, 'codes are not on');
+    const off = new ApiError(404, 'codes are not on');
     const before = await this.#metadata.accounts.credentials(username);
     if (typeof before?.totp_secret !== 'string') throw off;
     await this.#proof.of({ username, secret: password, factor: { code, passkey } }, origin, {
-      wrong: new ServiceError(403, 'wrong password'),
+      wrong: new ApiError(403, 'wrong password'),
       right: async ({ account, hash, used }) => {
         if (!used || account.totp_secret === null) throw off;
         const by = { username, proven: hash, now: this.#now() };
@@ -131,9 +131,8 @@ export class Factors {
       );
       if (result === 'changed') throw changed();
       if (result === 'answered') throw notMadeNow();
-      if (result === 'taken') throw new ServiceError(409, 'this passkey has been added already');
-      if (result === 'too many')
-        throw new ServiceError(409, 'you have too many passkeys; remove some of them');
+      if (result === 'taken') throw new ApiError(409, 'this passkey has been added already');
+      if (result === 'too many') throw new ApiError(409, 'you have too many passkeys; remove some of them');
       return { id: passkey.credential_id, tag: keys && tagOf(keys) };
     });
   }
@@ -151,7 +150,7 @@ export class Factors {
       const by = { username, proven: hash, now: this.#now(), tokenHash: hashToken(token) };
       const result = await this.#metadata.passkeys.remove(id, by, change);
       if (result === 'changed') throw changed();
-      if (result === 'no passkey') throw new ServiceError(404, 'you have no such passkey');
+      if (result === 'no passkey') throw new ApiError(404, 'you have no such passkey');
       return keys && tagOf(keys);
     });
   }
@@ -164,7 +163,7 @@ export class Factors {
     right: (proven: Proven) => Promise<T>,
   ): Promise<T> {
     requireRegistered(username);
-    const wrong = new ServiceError(403, 'wrong password');
+    const wrong = new ApiError(403, 'wrong password');
     return this.#proof.of({ username, secret: password }, origin, { wrong, right });
   }
 }
@@ -181,4 +180,4 @@ function keysChange(
 }
 
 const changed = () =>
-  new ServiceError(412, 'the password or the keys of this account have been changed meanwhile');
+  new ApiError(412, 'the password or the keys of this account have been changed meanwhile');

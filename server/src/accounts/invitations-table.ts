@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
-import { notInvited } from '../platform/errors.ts';
 import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
+import { notInvited } from './refusals.ts';
 
 export interface InvitationRow {
   id: string;

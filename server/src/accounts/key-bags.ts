@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 
 /** What a request wants the keys of an account to be. */
 export interface KeysCondition {
@@ -30,10 +30,10 @@ export function profileIn(keys: string = NO_BAG): number {
 }
 
 export const otherKeys = (present: string | undefined) =>
-  new ServiceError(
+  new ApiError(
     412,
     present === undefined ? 'this account has no keys' : 'this account has other keys by now',
   );
 
 export const conditionMissing = (orElse = '') =>
-  new ServiceError(428, `If-Match with the ETag of the present keys${orElse} is needed`);
+  new ApiError(428, `If-Match with the ETag of the present keys${orElse} is needed`);

@@ -6,7 +6,7 @@ import {
   type PasskeyRequest,
   RuleError,
 } from '@szafa/protocol';
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { type Asked, Challenges } from './challenges.ts';
 import type { NewPasskey, PasskeyRow, UsedPasskey } from './passkeys-table.ts';
 
@@ -151,13 +151,13 @@ export class Passkeys {
   /** The page's address, where the server knows it. */
   require(): string {
     if (this.origin === undefined)
-      throw new ServiceError(404, 'passkeys are not offered here: the server does not know its own address');
+      throw new ApiError(404, 'passkeys are not offered here: the server does not know its own address');
     return this.origin;
   }
 }
 
 export const notMadeNow = (cause?: unknown) =>
-  new ServiceError(400, 'this is no passkey that was made for this page and account just now', { cause });
+  new ApiError(400, 'this is no passkey that was made for this page and account just now', { cause });
 
 /** What the browser says that it asked the authenticator; nothing where that is nonsense. */
 function parse(clientData: string): { challenge?: unknown; crossOrigin?: unknown } {

@@ -1,12 +1,13 @@
 import type { Factor, PasskeyAnswer } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import { accountDisabled, ServiceError, TryLater } from '../platform/errors.ts';
+import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
 import type { AccountsTable, Credentials, Failures, UsedCode, UsedFactor } from './accounts-table.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { PasskeyRow, UsedPasskey } from './passkeys-table.ts';
 import { Passwords } from './passwords.ts';
+import { accountDisabled } from './refusals.ts';
 import { stepOf } from './totp.ts';
 
 export type ProofSettings = Pick<Config, 'loginAttempts' | 'loginAddressAttempts' | 'loginWaitMs'>;
@@ -69,7 +70,7 @@ const WRONG_FACTOR = 'the second factor is wrong, or has been used already';
 
 /** Whether the password is right is known to whoever reads this; nobody else may. */
 export const wrongCode = (status: number, message: string) =>
-  new ServiceError(status, message, { extra: { factors: ['totp'] satisfies Factor[] } });
+  new ApiError(status, message, { extra: { factors: ['totp'] satisfies Factor[] } });
 
 /** Asks for the secrets of accounts. One that is wrong is counted, and too many of them are refused, wherever it is asked for. */
 export class Proof {
@@ -100,7 +101,7 @@ export class Proof {
   async of<T>(
     { username, kind = 'password_hash', secret, factor }: Claim,
     { network, shared }: Origin,
-    { wrong, right: goOn }: { wrong: ServiceError; right: (proven: Proven) => Promise<T> },
+    { wrong, right: goOn }: { wrong: ApiError; right: (proven: Proven) => Promise<T> },
   ): Promise<T> {
     return this.passwords.inTurn(network, async () => {
       const accounts = this.#accounts;
@@ -172,16 +173,16 @@ export class Proof {
     known: PasskeyRow[],
     status: number,
     message: string,
-  ): Promise<ServiceError> {
+  ): Promise<ApiError> {
     const factors: Factor[] = totp_secret === null ? [] : ['totp'];
     if (known.length > 0) factors.push('passkey');
     const passkey =
       known.length > 0 ? await this.#passkeys.request({ purpose: 'second', accountId }, known) : undefined;
-    return new ServiceError(status, message, { extra: { factors, ...(passkey && { passkey }) } });
+    return new ApiError(status, message, { extra: { factors, ...(passkey && { passkey }) } });
   }
 
   /** For whoever showed a second factor that was right, and was used at the same moment. */
-  async refusal(account: Credentials, status: number): Promise<ServiceError> {
+  async refusal(account: Credentials, status: number): Promise<ApiError> {
     const known = await this.#metadata.passkeys.list(account.account_id);
     return this.#wanted(account, known, status, WRONG_FACTOR);
   }
@@ -207,7 +208,7 @@ export class Proof {
     if (opened === undefined) {
       this.#onFailure('wrong');
       await accounts.countFailure(name, network, this.#now(), loginWaitMs);
-      throw new ServiceError(401, 'this passkey does not open an account here, or its answer came too late');
+      throw new ApiError(401, 'this passkey does not open an account here, or its answer came too late');
     }
     if (ofName.failures > 0) await accounts.clearFailures(name, network);
     return opened;

@@ -16,11 +16,11 @@ import type {
   TotpOffBody,
 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TryLater } from '../platform/errors.ts';
+import { TryLater } from '../platform/http/api-error.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import type { Params } from '../platform/http/params.ts';
-import { keysCondition } from '../platform/http/preconditions.ts';
 import type { Services } from '../services.ts';
+import { keysCondition } from './preconditions.ts';
 
 /** Questions for the KDF profile of a name, from one address on one node. */
 const PROFILES_A_SECOND = 50;

@@ -1,6 +1,6 @@
 import { isRestricted } from '@szafa/protocol';
 import type { Metadata } from '../metadata.ts';
-import { OutOfScope } from '../platform/errors.ts';
+import { OutOfScope } from '../platform/http/api-error.ts';
 import type { TransferState } from '../transfers/transfers-table.ts';
 import type { Caller } from './sessions.ts';
 

@@ -12,18 +12,14 @@ import {
   whyDenied,
 } from '@szafa/protocol';
 import type { Config } from '../config.ts';
+import { badDirectory } from '../files/refusals.ts';
 import type { Metadata } from '../metadata.ts';
-import {
-  accountDisabled,
-  badDirectory,
-  DetailError,
-  isOsError,
-  OutOfScope,
-  ServiceError,
-} from '../platform/errors.ts';
+import { isOsError } from '../platform/errors.ts';
+import { ApiError, DetailError, OutOfScope } from '../platform/http/api-error.ts';
 import { hashToken, newToken, sameHash } from '../platform/ids.ts';
 import type { Paced } from '../platform/rate-limit.ts';
 import { ADMIN_ACCOUNT, type Lookup, type SessionRow } from './account-rows.ts';
+import { accountDisabled } from './refusals.ts';
 import type { Opening } from './sessions-table.ts';
 
 /** An account as one that acts: the id tells it from a later one of the same name. */
@@ -148,7 +144,7 @@ export class Sessions {
     );
     if (made === 'ended') throw ended();
     if (made === 'no directory') throw badDirectory();
-    if (made === 'too many') throw new ServiceError(409, 'you have too many tokens; end some of them');
+    if (made === 'too many') throw new ApiError(409, 'you have too many tokens; end some of them');
     return { id: made.id, token };
   }
 
@@ -173,7 +169,7 @@ export class Sessions {
   async end({ username }: Caller, id: string): Promise<void> {
     requireRegistered(username);
     if (!(await this.#metadata.sessions.end(username, id, this.#now())))
-      throw new ServiceError(404, 'you have no such session');
+      throw new ApiError(404, 'you have no such session');
   }
 
   /** How many there were. */
@@ -191,7 +187,7 @@ export function opening({ device = '' }: { device?: string }): { session: Openin
 
 /** The administrator is no registered user. */
 export function requireRegistered(username: string): void {
-  if (username === ADMIN) throw new ServiceError(403, 'the administrator has no account');
+  if (username === ADMIN) throw new ApiError(403, 'the administrator has no account');
 }
 
 /**

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Volume } from '@szafa/protocol';
-import { unknownFile } from '../platform/errors.ts';
 import type { OpenVolume } from '../platform/volumes/store.ts';
+import { unknownFile } from './refusals.ts';
 
 /** An answer that is in memory, sent as a volume is. */
 export interface SmallBody {

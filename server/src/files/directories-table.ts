@@ -8,11 +8,11 @@ import {
   type SessionRow,
   sessionOf,
 } from '../accounts/account-rows.ts';
-import { tooManyDirs } from '../platform/errors.ts';
 import { readPages } from '../platform/sql/pages.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
 import { outdateAccount, outdateDir } from '../upkeep/documents-table.ts';
+import { tooManyDirs } from './refusals.ts';
 import { joined, moveUsageToRoot, noteChange } from './usage.ts';
 
 export interface DirRow {

@@ -3,22 +3,15 @@ import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Space } from '../platform/disk-space.ts';
-import {
-  badDirectory,
-  CloneExists,
-  DetailError,
-  isOsError,
-  ServiceError,
-  StoreUnavailable,
-  unknownFile,
-  unknownVolume,
-} from '../platform/errors.ts';
+import { isOsError, StoreUnavailable } from '../platform/errors.ts';
+import { ApiError, DetailError } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
 import type { OpenVolume, VolumePlace, VolumeStore } from '../platform/volumes/store.ts';
 import type { Custody } from '../upkeep/custody.ts';
 import { digestsOf, type SmallBody } from './digests.ts';
 import { type FileRow, isOwn, type ReadableFile } from './files-table.ts';
 import { manifestFor } from './manifest.ts';
+import { badDirectory, CloneExists, unknownFile, unknownVolume } from './refusals.ts';
 import { withThumbnail } from './thumbnails-table.ts';
 
 /** How long a removal or a copy may stay silent before the sweeper takes it over. */
@@ -114,7 +107,7 @@ export class Files {
       .beginClone(source, { ...target, leaseUntil: this.#now() + LEASE_MS }, quota)
       .catch(notCopied);
     if (begun === 'no directory') throw badDirectory();
-    if (begun === 'over quota') throw new ServiceError(507, 'the copy would exceed your quota');
+    if (begun === 'over quota') throw new ApiError(507, 'the copy would exceed your quota');
     if (begun === 'exists') throw new CloneExists();
     const lease = setInterval(() => {
       // A lost renewal shows at the end as a lost lease.
@@ -153,11 +146,11 @@ export class Files {
       if (cause instanceof StoreUnavailable) throw cause;
       const now = await this.#metadata.files.get(source.file_id);
       if (!now || now.trashed_at > 0) throw unknownFile();
-      throw new ServiceError(409, 'the volumes could not be copied', { cause });
+      throw new ApiError(409, 'the volumes could not be copied', { cause });
     }
     const finished = await this.#metadata.files.finishClone(source, { ...target, now }).catch(notCopied);
     if (finished === 'source vanished') throw unknownFile();
-    if (finished === 'lease lost') throw new ServiceError(409, 'the copy took too long and was cancelled');
+    if (finished === 'lease lost') throw new ApiError(409, 'the copy took too long and was cancelled');
     return target.fileId;
   }
 
@@ -213,11 +206,11 @@ function requireOwned<File extends { owner: string }>(file: File | undefined, ca
 /** "409 {error} when the copy fails" */
 function notCopied(cause: unknown): never {
   if (!isOsError(cause)) throw cause;
-  throw new ServiceError(409, 'the file could not be copied', { cause });
+  throw new ApiError(409, 'the file could not be copied', { cause });
 }
 
 /** "409 {error} on an OS failure during removal" */
 function notRemoved(cause: unknown): never {
   if (!isOsError(cause)) throw cause;
-  throw new ServiceError(409, 'the file could not be deleted; it is unchanged', { cause });
+  throw new ApiError(409, 'the file could not be deleted; it is unchanged', { cause });
 }

@@ -14,8 +14,7 @@ import {
   toBase64,
 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { overQuota } from '../accounts/refusals.ts';
-import { badDirectory, OutOfScope, ServiceError, takenDir, unknownDir } from '../platform/errors.ts';
+import { ApiError, OutOfScope } from '../platform/http/api-error.ts';
 import type { Params } from '../platform/http/params.ts';
 import { countFault } from '../platform/http/request-metrics.ts';
 import { collectInTurns } from '../platform/parallel.ts';
@@ -23,6 +22,7 @@ import type { Services } from '../services.ts';
 import { type Sendable, sendVolume } from './download.ts';
 import { type FileListing, type FilesQuery, filePage, filesOf, trashOf, wholeList } from './file-list.ts';
 import { quotaOf } from './quota.ts';
+import { badDirectory, overQuota, takenDir, unknownDir } from './refusals.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
@@ -72,7 +72,7 @@ export function fileHandlers(services: Services, countOut: (bytes: number) => vo
       const name = cleanDirName(body.name);
       const result = dirId && (await metadata.renaming.dir(user(request), dirId, { name, match }));
       if (!result || result === 'no directory') throw unknownDir();
-      if (result === 'changed') throw new ServiceError(412, 'the directory has another name by now');
+      if (result === 'changed') throw new ApiError(412, 'the directory has another name by now');
       if (result === 'taken') throw takenDir();
       return { ok: true, dir_id: dirId, name };
     },
@@ -104,7 +104,7 @@ export function fileHandlers(services: Services, countOut: (bytes: number) => vo
       if (files === 'over quota') throw overQuota();
       if (files === 'no directory') throw badDirectory();
       if (files.length === 0) return { ok: true };
-      throw new ServiceError(412, 'some of these files are not as you saw them', { extra: { files } });
+      throw new ApiError(412, 'some of these files are not as you saw them', { extra: { files } });
     },
     trashFiles: async (request) => {
       const ids = (request.body as FilesBody).files;
@@ -178,6 +178,5 @@ async function sendList(listing: FileListing, query: FilesQuery, reply: FastifyR
 
 /** Files that the caller does not have refuse all that were named together with them. */
 function requireNone(files: string[]): void {
-  if (files.length > 0)
-    throw new ServiceError(404, 'you do not have some of these files', { extra: { files } });
+  if (files.length > 0) throw new ApiError(404, 'you do not have some of these files', { extra: { files } });
 }

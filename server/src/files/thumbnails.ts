@@ -8,18 +8,19 @@ import {
   toBase64,
   type Volume,
 } from '@szafa/protocol';
-import { overQuota } from '../accounts/refusals.ts';
 import type { Caller } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Space } from '../platform/disk-space.ts';
-import { ServiceError, unknownFile } from '../platform/errors.ts';
+import { GroupGone } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { Pace } from '../platform/rate-limit.ts';
 import { deposit } from '../platform/volumes/body.ts';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
 import type { Files } from './files.ts';
 import { isOwn } from './files-table.ts';
+import { overQuota, unknownFile } from './refusals.ts';
 import { THUMBNAIL, thumbnailOf } from './thumbnails-table.ts';
 
 /** From a disk one after the other would do; S3 takes its time for each. */
@@ -69,9 +70,7 @@ export class Thumbnails {
     try {
       await volumes.put(fileId, volume, body);
     } catch (error) {
-      // The store knows of transfers only: the group is gone.
-      if (error instanceof ServiceError && error.status === 404) throw unknownFile();
-      throw error;
+      throw error instanceof GroupGone ? unknownFile() : error;
     } finally {
       room.end();
     }
@@ -85,7 +84,7 @@ export class Thumbnails {
   ): Promise<{ sha256: string; volume: OpenVolume }> {
     const known = thumbnailOf(await this.#deps.files.owned(fileId, caller));
     const volume = known && (await this.#deps.volumes.open(fileId, known, whole));
-    if (!volume) throw new ServiceError(404, 'the file has no thumbnail');
+    if (!volume) throw new ApiError(404, 'the file has no thumbnail');
     return { sha256: known.sha256, volume };
   }
 
@@ -139,7 +138,7 @@ async function bytesOf(volume: OpenVolume): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-const another = () => new ServiceError(409, 'the file has another thumbnail');
+const another = () => new ApiError(409, 'the file has another thumbnail');
 
 /** What was sent, if it is what its digest says. */
 function volumeOf(bytes: Uint8Array, digest: string | undefined): Volume {

@@ -1,5 +1,5 @@
 import { limits } from '@szafa/protocol';
-import { TryLater } from '../platform/errors.ts';
+import { TryLater } from '../platform/http/api-error.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 
 /** The account itself, an operator with a command, one with the system token, or the service by itself. */

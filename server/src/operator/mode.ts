@@ -1,5 +1,5 @@
 import type { Metadata } from '../metadata.ts';
-import { TryLater } from '../platform/errors.ts';
+import { TryLater } from '../platform/http/api-error.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 

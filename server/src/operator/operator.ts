@@ -21,7 +21,7 @@ import { Departures } from '../accounts/deletion.ts';
 import type { InvitationRow } from '../accounts/invitations-table.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import { cancelUpload } from '../transfers/transfers.ts';
@@ -45,7 +45,7 @@ interface Dependencies {
 
 const iso = (time: number) => new Date(time).toISOString();
 const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
-const unknownAccount = () => new ServiceError(404, 'no such account');
+const unknownAccount = () => new ApiError(404, 'no such account');
 
 /** What an operator may see and do, with a command or with the system token: both come here. */
 export class Operator {
@@ -151,7 +151,7 @@ export class Operator {
 
   async endInvitation(id: string): Promise<void> {
     const ended = await this.#metadata.invitations.end(id, this.#now(), this.#actor);
-    if (!ended) throw new ServiceError(404, 'no such invitation');
+    if (!ended) throw new ApiError(404, 'no such invitation');
   }
 
   async transfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
@@ -175,7 +175,7 @@ export class Operator {
   async cancel(fileId: string): Promise<void> {
     await requireWritable(this.#metadata);
     const transfer = await this.#metadata.uploads.get(fileId);
-    if (!transfer) throw new ServiceError(404, 'no such upload');
+    if (!transfer) throw new ApiError(404, 'no such upload');
     const [at, actor, account] = [this.#now(), this.#actor, transfer.creator];
     await cancelUpload(this.#metadata, this.#volumes, transfer, at, (tx) =>
       recordAudit(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
@@ -198,7 +198,7 @@ export class Operator {
 
   async endShare(id: string): Promise<void> {
     const ended = await this.#metadata.shares.end(id, this.#now(), this.#actor);
-    if (!ended) throw new ServiceError(404, 'no such share');
+    if (!ended) throw new ApiError(404, 'no such share');
   }
 
   async requests({ cursor = '', limit, account }: PageQuery): Promise<Page<'requests', RequestRecord>> {
@@ -220,7 +220,7 @@ export class Operator {
   /** What is on its way by it goes when the sweeper next comes by. */
   async endRequest(id: string): Promise<void> {
     const ended = await this.#metadata.requests.end(id, this.#now(), this.#actor);
-    if (!ended) throw new ServiceError(404, 'no such request');
+    if (!ended) throw new ApiError(404, 'no such request');
   }
 
   async status(): Promise<ServerStatus> {

@@ -1,4 +1,4 @@
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 
 /** So old may the answer be. */
 const KEPT_MS = 1000;
@@ -39,7 +39,7 @@ export class Readiness {
     try {
       await Promise.race([check, late.promise]);
     } catch (cause) {
-      throw new ServiceError(503, 'a store does not answer', { cause });
+      throw new ApiError(503, 'a store does not answer', { cause });
     } finally {
       clearTimeout(timer);
     }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from './errors.ts';
+import { ApiError } from './http/api-error.ts';
 import type { Body, Sink } from './volumes/body.ts';
 
 /** Space for arriving bytes; call `end` when they have arrived, or will not. */
@@ -139,7 +139,7 @@ export class Space {
     try {
       await this.#take(bytes);
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       await sleep(Math.random() * PATIENCE_MS);
       await this.#take(bytes);
     }
@@ -190,4 +190,4 @@ export class Space {
   }
 }
 
-const nearlyFull = () => new ServiceError(507, 'the store is nearly full');
+const nearlyFull = () => new ApiError(507, 'the store is nearly full');

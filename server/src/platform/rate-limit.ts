@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TryLater } from './errors.ts';
+import { TryLater } from './http/api-error.ts';
 import type { Body, Sink } from './volumes/body.ts';
 
 /** What was not used of the last second may be used at once. */

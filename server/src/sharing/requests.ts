@@ -13,7 +13,7 @@ import {
 import { type Caller, requireRegistered } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import { DetailError, ServiceError, TryLater } from '../platform/errors.ts';
+import { ApiError, DetailError, TryLater } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 import type { Bounds, Creation, NewIds } from '../transfers/transfers-table.ts';
@@ -57,8 +57,8 @@ export class Requests {
     const expiresAt = checkExpiry(body.expires_at, now);
     const fields = { id, owner: username, accountId, header, accessHash, own, files, bytes, now, expiresAt };
     const made = await this.#deps.metadata.requests.create(fields);
-    if (made === 'taken') throw new ServiceError(409, 'there is another request of this id');
-    if (made === 'too many') throw new ServiceError(409, 'you have too many requests; end some of them');
+    if (made === 'taken') throw new ApiError(409, 'there is another request of this id');
+    if (made === 'too many') throw new ApiError(409, 'you have too many requests; end some of them');
   }
 
   async list({ username }: Caller): Promise<ListedRequest[]> {
@@ -82,7 +82,7 @@ export class Requests {
   async end({ username }: Caller, id: string): Promise<void> {
     requireRegistered(username);
     if (!(await this.#deps.metadata.requests.end(id, this.#now(), 'account', username)))
-      throw new ServiceError(404, 'you have no such request');
+      throw new ApiError(404, 'you have no such request');
   }
 
   async open(visit: Visit): Promise<OpenedRequest> {
@@ -147,5 +147,5 @@ const left = ({ files, bytes }: NoRoom) => ({
 });
 
 const full = (room: NoRoom) =>
-  new ServiceError(409, 'this link takes no more files, or none as large as this one', { extra: left(room) });
+  new ApiError(409, 'this link takes no more files, or none as large as this one', { extra: left(room) });
 const busy = () => new TryLater(429, 'too many upload by this link at the same time; try again later', 60);

@@ -18,8 +18,9 @@ import {
 import { type Caller, requireRegistered } from '../accounts/sessions.ts';
 import { digestsOf, type SmallBody } from '../files/digests.ts';
 import type { ReadableFile } from '../files/files-table.ts';
+import { unknownVolume } from '../files/refusals.ts';
 import type { Metadata } from '../metadata.ts';
-import { ServiceError, TryLater, unknownVolume } from '../platform/errors.ts';
+import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
 import type { Paced } from '../platform/rate-limit.ts';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
@@ -31,12 +32,12 @@ import type { AddressCount } from './visits-table.ts';
 const NAMES_A_SECOND = 1;
 
 /** The same whether there never was one, or it is another's. */
-const unknownReceived = () => new ServiceError(404, 'nothing like this is shared with you');
+const unknownReceived = () => new ApiError(404, 'nothing like this is shared with you');
 /** The same for a name that nobody has, and for an account that cannot be used, or has no keys. */
 const nobody = (extra?: { files: string[] }) =>
-  new ServiceError(404, 'nothing can be shared with an account of this name', extra && { extra });
+  new ApiError(404, 'nothing can be shared with an account of this name', extra && { extra });
 
-const noShare = () => new ServiceError(404, 'you have no such share');
+const noShare = () => new ApiError(404, 'you have no such share');
 
 const WORDS: Record<Ending, string> = {
   expired: 'this share has expired',
@@ -93,14 +94,14 @@ export class Shares {
       expiresAt: checkExpiry(body.expires_at, now),
       downloads: body.downloads ?? null,
     });
-    if (made === 'taken') throw new ServiceError(409, 'there is another share of this id');
-    if (made === 'too many') throw new ServiceError(409, 'you share too much; end some of your shares');
+    if (made === 'taken') throw new ApiError(409, 'there is another share of this id');
+    if (made === 'too many') throw new ApiError(409, 'you share too much; end some of your shares');
     if (made === 'nobody') throw nobody({ files: [] });
-    if (made === 'no identity') throw new ServiceError(409, 'this account has no public keys to share with');
+    if (made === 'no identity') throw new ApiError(409, 'this account has no public keys to share with');
     if (made === 'overfilled')
-      throw new ServiceError(409, 'so much is shared with this account that it gets no more');
+      throw new ApiError(409, 'so much is shared with this account that it gets no more');
     if (typeof made === 'object')
-      throw new ServiceError(404, 'some of these are no files of yours', { extra: { files: made.unknown } });
+      throw new ApiError(404, 'some of these are no files of yours', { extra: { files: made.unknown } });
   }
 
   async list({ username }: Caller): Promise<ListedShare[]> {
@@ -126,7 +127,7 @@ export class Shares {
     requireRegistered(username);
     const written = isShareId(id) && (await this.#deps.metadata.shares.writeOwn(id, username, own, match));
     if (!written) throw noShare();
-    if (written === 'changed') throw new ServiceError(412, 'this is not what you have seen beside the share');
+    if (written === 'changed') throw new ApiError(412, 'this is not what you have seen beside the share');
   }
 
   async end({ username }: Caller, id: string): Promise<void> {
@@ -275,7 +276,7 @@ export class Shares {
     if (!found) {
       await this.#visitors.requireSeldom(network);
       const none = 'there is no such link, ticket or file';
-      throw this.#visitors.refused('unknown', new ServiceError(404, none));
+      throw this.#visitors.refused('unknown', new ApiError(404, none));
     }
     const { fileId, file, username, downloadRate } = found;
     return { fileId, file, paced: { username, downloadRate, uploadRate: null } };

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
-import { ServiceError, TryLater } from '../platform/errors.ts';
+import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import type { Pace } from '../platform/rate-limit.ts';
 import type { AddressCount } from './visits-table.ts';
 
@@ -30,7 +30,7 @@ export const addressCount = (
   most: shared ? ofLink : ofAddress,
 });
 
-class LinkOver extends ServiceError {
+class LinkOver extends ApiError {
   override name = 'LinkOver';
 
   constructor(ended: Ending, message: string) {
@@ -62,7 +62,7 @@ export class Visitors {
 
   /** Before an account gives visitors something to do. */
   requireOn(): void {
-    if (!this.#deps.config.shares) throw new ServiceError(403, 'sharing is switched off on this server');
+    if (!this.#deps.config.shares) throw new ApiError(403, 'sharing is switched off on this server');
   }
 
   /** What a link is for. The same answer whether there never was one, the caller does not know it, or nothing is shared here at all. */
@@ -86,16 +86,16 @@ export class Visitors {
     );
   }
 
-  unknown(): ServiceError {
-    return this.refused('unknown', new ServiceError(404, 'there is no such link'));
+  unknown(): ApiError {
+    return this.refused('unknown', new ApiError(404, 'there is no such link'));
   }
 
-  over(ending: Ending): ServiceError {
+  over(ending: Ending): ApiError {
     return this.refused('over', new LinkOver(ending, this.#words[ending]));
   }
 
   /** Counts it. */
-  refused(reason: Refusal, error: ServiceError): ServiceError {
+  refused(reason: Refusal, error: ApiError): ApiError {
     this.#deps.onRefusal?.(reason);
     return error;
   }

@@ -3,6 +3,7 @@ import type { Metadata } from '../metadata.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
+import { groupGone } from './refusals.ts';
 import type { TransferRow } from './transfers-table.ts';
 
 /** Notes are written together, this many milliseconds after the first. */
@@ -32,7 +33,7 @@ export class Arrivals {
 
   /** Takes a volume; once it resolves, the verified bytes are durable. */
   async take(fileId: string, volume: Volume, body: Body): Promise<void> {
-    await this.#volumes.put(fileId, volume, body);
+    await this.#volumes.put(fileId, volume, body).catch(groupGone);
     if (!this.#volumes.listsSlowly) return;
     const numbers = this.#noted.get(fileId);
     if (numbers) numbers.push(volume.idx);

@@ -1,7 +1,7 @@
 /** POST of many small files: their volumes go to the store as they come, one after the other. */
 import { filesHeadShape, limits, RuleError, readFilesHead } from '@szafa/protocol';
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import type { Bodies } from '../platform/http/bodies.ts';
 import { describe, logFault } from '../platform/http/errors.ts';
 import { countFault } from '../platform/http/request-metrics.ts';
@@ -22,11 +22,11 @@ export function batchHandler(bodies: Bodies, { transfers, mode, pace, metrics, c
     const { files } = readFilesHead(textOf(line));
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     if (bytes > limits.batchBytes) {
-      throw new ServiceError(413, `the volumes have more than ${limits.batchBytes} bytes together`);
+      throw new ApiError(413, `the volumes have more than ${limits.batchBytes} bytes together`);
     }
     const announced = raw.headers['content-length'];
     if (announced !== undefined && Number(announced) !== line.length + 1 + bytes) {
-      throw new ServiceError(400, `the first line says that the body has ${line.length + 1 + bytes} bytes`);
+      throw new ApiError(400, `the first line says that the body has ${line.length + 1 + bytes} bytes`);
     }
     const sent = files.map(({ transfer_id: transferId, init, size }, at) => {
       const part = parts.part(size);

@@ -2,11 +2,11 @@
 
 import type { NewTransfer } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, isAdmin, liveAccount } from '../accounts/account-rows.ts';
+import { accountGone } from '../accounts/refusals.ts';
 import { holdDir } from '../files/directories-table.ts';
 import { countedOf, type FileRow, insertFile } from '../files/files-table.ts';
 import { isOverQuota } from '../files/quota-check.ts';
 import { extraOf, holdUsage } from '../files/usage.ts';
-import { accountGone } from '../platform/errors.ts';
 import { Refused, type Sql } from '../platform/sql/sql.ts';
 import { type Crowd, isCrowded, OWN_MOST } from './open-limit.ts';
 import { insertTransfer, type NewIds, OPEN, type TransferRow, transferOf } from './transfer-rows.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { type Body, BrokenOff, deposit } from '../platform/volumes/body.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -59,12 +59,12 @@ export class Parts {
   /** Nothing comes after the parts. */
   async end(): Promise<void> {
     await this.#turn;
-    if (await this.#more()) throw new ServiceError(400, 'the body is longer than its first line says');
+    if (await this.#more()) throw new ApiError(400, 'the body is longer than its first line says');
   }
 
   async #next(): Promise<Buffer> {
     const chunk = await this.#more();
-    if (!chunk) throw new ServiceError(400, 'the body ends too early');
+    if (!chunk) throw new ApiError(400, 'the body ends too early');
     return chunk;
   }
 

@@ -1,24 +1,16 @@
 import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } from '@szafa/protocol';
-import { notTaken, refuse } from '../accounts/refusals.ts';
 import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { manifestOf } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Space } from '../platform/disk-space.ts';
-import {
-  DetailError,
-  isNoSpace,
-  OutOfScope,
-  ServiceError,
-  StoreUnavailable,
-  TryLater,
-  unknownTransfer,
-  VolumeRejected,
-} from '../platform/errors.ts';
+import { isNoSpace, StoreError, StoreUnavailable, VolumeRejected } from '../platform/errors.ts';
+import { ApiError, DetailError, OutOfScope, TryLater } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
+import { notTaken, refuse, unknownTransfer } from './refusals.ts';
 import { type Creation, fileOf, type NewIds, transferOf } from './transfers-table.ts';
 
 /** The sweeper treats a group that no record names as left behind, but not this soon. */
@@ -144,7 +136,7 @@ export class WholeFiles {
   async #record(files: Stored[]): Promise<Creation[]> {
     if (files.length === 0) return [];
     if (files.some(({ since }) => performance.now() - since > UNNAMED_MS))
-      throw new ServiceError(409, 'the volume took too long to arrive');
+      throw new ApiError(409, 'the volume took too long to arrive');
     const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
     return this.#metadata.transfers.createDone(files, quota).catch(async (error: unknown) => {
       // Where this fails the records may be there all the same, so the volumes stay; not if the account is gone.
@@ -174,7 +166,7 @@ const OF_ALL = [DetailError, OutOfScope, StoreUnavailable, TryLater];
 /** A refusal of one file; whatever else it is, of the token, the connection or a store, goes on. */
 function ofOne(error: unknown): Error {
   const ofAll = OF_ALL.some((kind) => error instanceof kind);
-  const refused = error instanceof ServiceError || error instanceof RuleError || isNoSpace(error);
+  const refused = [ApiError, StoreError, RuleError].some((kind) => error instanceof kind) || isNoSpace(error);
   if (refused && !ofAll) return error as Error;
   throw error;
 }

@@ -1,11 +1,13 @@
 import { limits, parseContentDigest, type StreamedFile, type Volume } from '@szafa/protocol';
-import { overQuota, tooManyOpen } from '../accounts/refusals.ts';
 import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
+import { overQuota } from '../files/refusals.ts';
 import type { Metadata } from '../metadata.ts';
-import { ServiceError, unknownTransfer, VolumeRejected } from '../platform/errors.ts';
+import { VolumeRejected } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
+import { groupGone, tooManyOpen, unknownTransfer } from './refusals.ts';
 import type { TransferRow, TransferState } from './transfers-table.ts';
 
 type Settings = Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openVolumes'>;
@@ -42,8 +44,7 @@ export class StreamedVolumes {
       throw new VolumeRejected('number', `the volume number is outside 1 to ${most}`);
     }
     const sha256 = parseContentDigest(digest);
-    if (length === undefined)
-      throw new ServiceError(411, 'a volume of a streamed transfer needs Content-Length');
+    if (length === undefined) throw new ApiError(411, 'a volume of a streamed transfer needs Content-Length');
     if (length > this.#settings.maxVolumeBytes) {
       throw new VolumeRejected('size', `the volume is larger than ${this.#settings.maxVolumeBytes} bytes`);
     }
@@ -82,7 +83,7 @@ export class StreamedVolumes {
       if (claimed) await this.#metadata.streamed.unclaim(transferId, volume.idx).catch(() => undefined);
     };
     try {
-      await this.#volumes.put(fileId, volume, body);
+      await this.#volumes.put(fileId, volume, body).catch(groupGone);
     } catch (error) {
       await unclaim();
       throw error;
@@ -119,7 +120,7 @@ export class StreamedVolumes {
     const result = await streamed.beginStoring(transfer.transfer_id, username, file, quota, accountId);
     if (result === undefined) throw unknownTransfer();
     if (result === 'over quota') throw overQuota();
-    if (result === 'other') throw new ServiceError(409, 'the transfer was completed with other values');
+    if (result === 'other') throw new ApiError(409, 'the transfer was completed with other values');
     if (result === 'gaps') throw await this.#notWhole(transfer, file);
     return result;
   }
@@ -129,10 +130,7 @@ export class StreamedVolumes {
   }
 
   /** "409 {status: incomplete, received: [integer...], error} when volumes are missing", or are too many. */
-  async #notWhole(
-    { file_id, streamed, chunk_count }: TransferRow,
-    file: StreamedFile,
-  ): Promise<ServiceError> {
+  async #notWhole({ file_id, streamed, chunk_count }: TransferRow, file: StreamedFile): Promise<ApiError> {
     const received = (await this.#metadata.streamed.list(file_id)).map(({ idx }) => idx);
     const missing = file.chunkCount - received.filter((idx) => idx <= file.chunkCount).length;
     const error =
@@ -141,7 +139,7 @@ export class StreamedVolumes {
         : missing > 0
           ? `${missing} of ${file.chunkCount} volumes are missing`
           : `there are volumes beyond number ${file.chunkCount}`;
-    return new ServiceError(409, error, { extra: { status: 'incomplete', received } });
+    return new ApiError(409, error, { extra: { status: 'incomplete', received } });
   }
 }
 

@@ -15,19 +15,20 @@ import {
   type StreamedInitBody,
   type Volume,
 } from '@szafa/protocol';
-import { notFiled, notTaken, refuse } from '../accounts/refusals.ts';
 import { type AccountRef, type Caller, lastUse } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { manifestFor } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Space } from '../platform/disk-space.ts';
-import { isOsError, ServiceError, unknownTransfer, VolumeRejected } from '../platform/errors.ts';
+import { isOsError, VolumeRejected } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { newFileId, newTransferId } from '../platform/ids.ts';
 import type { Sql } from '../platform/sql/sql.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import { newName as nameOf } from '../platform/volumes/names.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import { Arrivals } from './arrivals.ts';
+import { notFiled, notTaken, refuse, unknownTransfer } from './refusals.ts';
 import { type Maker, makerOf, requireSize, WholeFiles } from './single-volume-files.ts';
 import { type SentVolume, StreamedVolumes } from './streamed.ts';
 import { isStreaming } from './streamed-table.ts';
@@ -224,7 +225,7 @@ export class Transfers {
   async #requireCompleter({ transfer_id, streamed }: TransferRow, { scope }: Completer): Promise<void> {
     if (scope === 'upload' || streamed !== 'sized') return;
     if (await this.#metadata.requests.isUpload(transfer_id))
-      throw new ServiceError(403, 'this upload was begun by a link; only its upload token completes it');
+      throw new ApiError(403, 'this upload was begun by a link; only its upload token completes it');
   }
 
   #beginStoring(
@@ -256,8 +257,7 @@ export class Transfers {
   /** Beyond the specification: the creator cancels the upload. */
   async cancel(transferId: string, caller: string): Promise<void> {
     const transfer = await this.find(transferId);
-    if (transfer.creator !== caller)
-      throw new ServiceError(403, 'only the creator of a transfer may cancel it');
+    if (transfer.creator !== caller) throw new ApiError(403, 'only the creator of a transfer may cancel it');
     await cancelUpload(this.#metadata, this.#volumes, transfer, this.#now());
   }
 
@@ -270,7 +270,7 @@ export class Transfers {
     const { received } = await this.received(transfer);
     if (received.length === transfer.chunk_count) return;
     const error = `${transfer.chunk_count - received.length} of ${transfer.chunk_count} volumes are missing`;
-    throw new ServiceError(409, error, { extra: { status: 'incomplete', received } });
+    throw new ApiError(409, error, { extra: { status: 'incomplete', received } });
   }
 }
 
@@ -296,7 +296,7 @@ export async function cancelUpload(
   // It has a manifest by another database, as before a restore: it is a file there, and its volumes stay.
   const keepVolumes = status === 'uploading' && (await volumes.hasManifest(file_id));
   if (!(await transfers.remove(transfer_id, [...CANCELLED], now, { keepVolumes, ...(also && { also }) }))) {
-    throw new ServiceError(409, 'the transfer is complete; delete the file instead');
+    throw new ApiError(409, 'the transfer is complete; delete the file instead');
   }
 }
 

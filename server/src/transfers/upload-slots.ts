@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TryLater } from '../platform/errors.ts';
+import { TryLater } from '../platform/http/api-error.ts';
 
 /** On a node. A body that broke off unnoticed may seem to be under way for a while when it is sent again. */
 const OF_VOLUME = { most: 4, ofProcess: 2 };

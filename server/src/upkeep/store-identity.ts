@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../platform/errors.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import type { StoreFacts, StoreRecord } from './store-record.ts';
 

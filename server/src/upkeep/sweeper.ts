@@ -5,7 +5,8 @@ import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Mode } from '../operator/mode.ts';
 import { TotalsCount } from '../operator/totals.ts';
-import { ServiceError } from '../platform/errors.ts';
+import { StoreError } from '../platform/errors.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import type { Log } from '../platform/log/log.ts';
 import type { Metrics } from '../platform/metrics/registry.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
@@ -69,7 +70,7 @@ export class Sweeper {
     for (const transfer of await this.#deps.metadata.transfers.storing()) {
       await this.#deps.transfers.store(transfer).catch((error: unknown) => {
         // It is `failed` now, or was cancelled: the client's next complete goes on. Others must not wait for it.
-        if (!(error instanceof ServiceError)) throw error;
+        if (!(error instanceof ApiError || error instanceof StoreError)) throw error;
       });
     }
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type LimitName, type LimitsChange, limitNames, limits, type PageQuery } from '@szafa/protocol';
 import { readConfig } from '../../config.ts';
-import { ServiceError, StoreUnavailable } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/http/api-error.ts';
 import { openPair, openStores } from '../../upkeep/commands/pair.ts';
 import { MODE_MS } from '../mode.ts';
 import { type RunningNode, SHOWN_SETTINGS } from '../nodes-table.ts';
@@ -254,7 +254,7 @@ export async function operate(
     if (SHOWS_SETTINGS.has(full)) noteSettings(report, nodes);
     return report.end();
   } catch (error) {
-    if (!(error instanceof ServiceError) || error instanceof StoreUnavailable) throw error;
+    if (!(error instanceof ApiError)) throw error;
     report.refused(error.message);
     return 1;
   } finally {

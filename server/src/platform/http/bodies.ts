@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { JsonScan, type JsonShape, limits, RuleError, type Sent } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../errors.ts';
 import { BrokenOff } from '../volumes/body.ts';
 import { networkOf } from './addresses.ts';
+import { ApiError } from './api-error.ts';
 import { BodyMemory } from './body-memory.ts';
 import { validatorOf } from './compilers.ts';
 
@@ -96,7 +96,7 @@ export class Bodies {
       ended = end >= 0;
       const part = ended ? piece.subarray(0, end) : piece;
       if (line.length + part.length > mostBytes) {
-        throw new ServiceError(413, `the first line has more than ${mostBytes} bytes`);
+        throw new ApiError(413, `the first line has more than ${mostBytes} bytes`);
       }
       scan.read(part);
       line.append(part);
@@ -105,7 +105,7 @@ export class Bodies {
       request.raw.unshift(piece.subarray(end + 1));
       return false;
     });
-    if (!ended) throw new ServiceError(400, 'the body ends too early');
+    if (!ended) throw new ApiError(400, 'the body ends too early');
     return line.bytes;
   }
 
@@ -158,13 +158,13 @@ export class GrowingBuffer {
   }
 }
 
-const tooLarge = () => new ServiceError(413, 'the body is too large');
+const tooLarge = () => new ApiError(413, 'the body is too large');
 
 /** Without a token nothing that fits a route's rules is as long as this: a login with it is one that nobody has. */
 const tooLong = ({ routeOptions: { config } }: FastifyRequest) =>
   config.refusesUnknown
-    ? new ServiceError(401, 'wrong username, password or key')
-    : new ServiceError(
+    ? new ApiError(401, 'wrong username, password or key')
+    : new ApiError(
         400,
         `a value is too long: without a token a body has at most ${limits.openBodyBytes} bytes`,
       );
@@ -203,7 +203,7 @@ function readPieces(raw: IncomingMessage, idleMs: number, take: (piece: Buffer) 
 }
 
 /** The rest of the body is not waited for: the connection is closed after the answer. */
-class UnfinishedBody extends ServiceError {
+class UnfinishedBody extends ApiError {
   override name = 'UnfinishedBody';
   override readonly headers = { connection: 'close' };
 }
@@ -214,7 +214,7 @@ function jsonOf(request: FastifyRequest, body: Buffer): unknown {
     return JSON.parse(request.bodyText);
   } catch (cause) {
     // The cause would quote what was sent, so the message only has its kind.
-    throw new ServiceError(400, `the body is not valid JSON in UTF-8 (${(cause as Error).name})`);
+    throw new ApiError(400, `the body is not valid JSON in UTF-8 (${(cause as Error).name})`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { TryLater } from '../errors.ts';
+import { TryLater } from './api-error.ts';
 
 const RETRY_SECONDS = 2;
 

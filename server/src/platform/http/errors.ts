@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { RuleError } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { DetailError, isNoSpace, isOsError, ServiceError, TryLater } from '../errors.ts';
+import { isNoSpace, isOsError, StoreFull, StoreUnavailable, VolumeRejected } from '../errors.ts';
 import { BrokenOff } from '../volumes/body.ts';
+import { ApiError, DetailError, TryLater } from './api-error.ts';
 import { http } from './node-http.ts';
 import { type Answer, plainAnswer } from './plain-answer.ts';
 import { newRequestId, REQUEST_ID } from './request-id.ts';
@@ -36,20 +37,23 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 /** What the client cannot fix goes to the log: refusals as a line, and with its stack what nobody expected. */
 export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
   if (error instanceof TryLater) return;
-  const isExpected = isNoSpace(error) || (error instanceof ServiceError && error.cause === undefined);
-  if (!isExpected && (status >= 500 || error instanceof ServiceError))
+  const isExpected = isNoSpace(error) || (error instanceof ApiError && error.cause === undefined);
+  if (!isExpected && (status >= 500 || error instanceof ApiError))
     log.error({ err: error }, 'request failed');
   else if (status >= 500) log.warn({ status, reason: (error as Error).message }, 'request refused');
 }
 
 export function describe(error: unknown): Answer {
   if (error instanceof DetailError) return { status: error.status, body: { detail: error.message } };
-  if (error instanceof ServiceError) {
+  if (error instanceof ApiError) {
     const { status, headers, extra, message } = error;
     return { status, headers, body: { ...extra, error: message } };
   }
+  if (error instanceof VolumeRejected) return { status: 409, body: { error: error.message } };
+  if (error instanceof StoreUnavailable) return { status: 503, body: { error: error.message } };
   if (error instanceof RuleError) return { status: 400, body: { error: error.message } };
-  if (isNoSpace(error)) return { status: 507, body: { error: 'the store is full' } };
+  if (isNoSpace(error) || error instanceof StoreFull)
+    return { status: 507, body: { error: 'the store is full' } };
   // Where the interface has no answer of its own for it: a store of this machine that fails is as one that is away.
   if (isOsError(error)) return { status: 503, body: { error: 'the store failed; try again later' } };
   const { validation, statusCode, message } = error as FastifyError;

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { ServiceError } from '../errors.ts';
+import { ApiError } from '../http/api-error.ts';
 import { http } from '../http/node-http.ts';
 import { onlyGrows, render, type Samples } from './registry.ts';
 
@@ -115,7 +115,7 @@ export class Gathered {
       });
       process.send?.({ metrics: 'show', id } satisfies Message);
     }).finally(() => this.#waiting.delete(id));
-    if (text === '') throw new ServiceError(503, 'the metrics could not be collected');
+    if (text === '') throw new ApiError(503, 'the metrics could not be collected');
     return text;
   }
 }

@@ -3,7 +3,7 @@ import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
 import { broken, type OpenBody, OtherAnswer, S3Connections, silent } from '../../fastlane/s3-connection.ts';
-import { ServiceError, StoreUnavailable } from '../errors.ts';
+import { StoreFull, StoreUnavailable } from '../errors.ts';
 import { http, https } from '../http/node-http.ts';
 import { percent } from '../percent.ts';
 import type { S3Credentials, S3Location } from './location.ts';
@@ -73,7 +73,7 @@ export function isTransient(error: unknown): boolean {
 /** What a caller of the service is told. */
 export function translate(error: unknown): unknown {
   if (error instanceof S3Error && error.code === 'QuotaExceeded') {
-    return new ServiceError(507, 'the store is full', { cause: error });
+    return new StoreFull('the store is full', { cause: error });
   }
   return isTransient(error) ? new StoreUnavailable('volumes', error) : error;
 }

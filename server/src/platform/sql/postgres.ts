@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool } from 'pg';
-import { ConfigError } from '../../config.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { ConfigError, StoreUnavailable } from '../errors.ts';
 import { ReadConnections } from './postgres-reads.ts';
 import { begin, cut, GOODBYE_MS, run, sayGoodbye, types } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';

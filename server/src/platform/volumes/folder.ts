@@ -4,7 +4,7 @@ import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat } fro
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
-import { unknownTransfer } from '../errors.ts';
+import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from './body.ts';
 import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
@@ -123,7 +123,7 @@ export class FolderStore implements VolumeStore {
     } catch (error) {
       await rm(unfinished, { force: true });
       // The group went away while the body came in: the transfer was cancelled or ran out.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw unknownTransfer();
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new GroupGone(id);
       throw error;
     }
   }

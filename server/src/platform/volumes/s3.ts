@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
 import type { OpenBody } from '../../fastlane/s3-connection.ts';
-import { unknownTransfer } from '../errors.ts';
+import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
 import type { Body } from './body.ts';
@@ -80,7 +80,7 @@ export class S3Store implements VolumeStore {
     // Whoever removes the group takes the marker away first and then lists the volumes: one of us sees the other.
     if ((await this.#client.size(keys.marker(id))) === undefined) {
       await this.#client.delete([key]);
-      throw unknownTransfer();
+      throw new GroupGone(id);
     }
   }
 

@@ -2,8 +2,10 @@ import type { PullBody, PullProgress, Volume } from '@szafa/protocol';
 import type { Config } from '../../config.ts';
 import type { Metadata } from '../../metadata.ts';
 import type { Reservation, Space } from '../../platform/disk-space.ts';
-import { ServiceError, TryLater, unknownTransfer, VolumeRejected } from '../../platform/errors.ts';
+import { VolumeRejected } from '../../platform/errors.ts';
+import { ApiError, TryLater } from '../../platform/http/api-error.ts';
 import { inParallel } from '../../platform/parallel.ts';
+import { unknownTransfer } from '../refusals.ts';
 import type { Transfers } from '../transfers.ts';
 import type { TransferRow, TransferState } from '../transfers-table.ts';
 import { Landing, LandingFolders } from './landing.ts';
@@ -57,9 +59,9 @@ export class Pulls {
     const transfer = await transfers.find(transferId);
     checkPullAddress(body.base_url, body.token);
     if (transfer.status === 'storing' || transfer.status === 'done') {
-      throw new ServiceError(409, 'the transfer is complete');
+      throw new ApiError(409, 'the transfer is complete');
     }
-    if (transfer.streamed !== 'no') throw new ServiceError(409, 'a streamed transfer is not pulled');
+    if (transfer.streamed !== 'no') throw new ApiError(409, 'a streamed transfer is not pulled');
     await this.#claim(transferId, from.caller);
     const cancelled = new AbortController();
     const reporter = new Reporter(metadata, {
@@ -96,7 +98,7 @@ export class Pulls {
       const overtaken = await this.#overtaken(transfer);
       if (overtaken) throw overtaken;
       if (!(error instanceof PullError)) throw error;
-      throw new ServiceError(error.kind === 'cannot-start' ? 500 : 409, error.message, {
+      throw new ApiError(error.kind === 'cannot-start' ? 500 : 409, error.message, {
         cause: error.cause,
       });
     } finally {
@@ -114,7 +116,7 @@ export class Pulls {
       const lease = { now, leaseUntil: now + LEASE_MS };
       const claim = await metadata.pulls.claim(transferId, { caller, node, runner }, lease, most);
       if (claim === 'claimed') return;
-      if (claim === 'running') throw new ServiceError(409, 'a pull of this transfer is already running');
+      if (claim === 'running') throw new ApiError(409, 'a pull of this transfer is already running');
       if (now < end && this.#waiting.size < MOST_WAITING && !this.#stop.signal.aborted) continue;
       const whose = claim === 'account' ? 'your account has' : 'this node has';
       throw new TryLater(429, `${whose} reached its limit of running pulls; try again later`, RETRY_SECONDS);
@@ -160,14 +162,12 @@ export class Pulls {
   }
 
   /** A pull takes up to an hour, and its transfer may be complete, cancelled or deleted by then; what landed goes. */
-  async #overtaken({ transfer_id, file_id }: TransferRow): Promise<ServiceError | undefined> {
+  async #overtaken({ transfer_id, file_id }: TransferRow): Promise<ApiError | undefined> {
     const { transfers } = this.#deps.metadata;
     if (await transfers.isOpen(file_id)) return undefined;
     await this.#folders.remove(file_id);
     const isKnown = (await transfers.state(transfer_id)) !== undefined;
-    return isKnown
-      ? new ServiceError(409, 'the transfer has been completed in the meantime')
-      : unknownTransfer();
+    return isKnown ? new ApiError(409, 'the transfer has been completed in the meantime') : unknownTransfer();
   }
 
   async #record(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { Metadata } from '../../metadata.ts';
 import { UsageError } from '../../operator/commands/report.ts';
+import { ConfigError } from '../../platform/errors.ts';
 import type { SqlStore } from '../../platform/sql/sql.ts';
 import type { VolumeStore } from '../../platform/volumes/store.ts';
 import { requireVersion } from '../../schema.ts';

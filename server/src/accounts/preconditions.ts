@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { KeysCondition } from '../../accounts/key-bags.ts';
+import type { KeysCondition } from './key-bags.ts';
 
 /**
  * What If-Match or If-None-Match: * want to be there. Without either of them a client that knows nothing of what another device

@@ -1,0 +1,21 @@
+import { headers } from '@szafa/protocol';
+import { ApiError } from '../platform/http/api-error.ts';
+
+/** A second copy of a file in one directory. The header tells it from a copy that failed, which is 409 with the same body. */
+export class CloneExists extends ApiError {
+  override name = 'CloneExists';
+  override readonly headers = { [headers.conflict]: 'exists' };
+
+  constructor() {
+    super(409, 'this directory already has a clone of this file');
+  }
+}
+
+export const unknownFile = () => new ApiError(404, 'no such file');
+export const unknownVolume = () => new ApiError(404, 'no such volume');
+export const badDirectory = () => new ApiError(403, 'you have no such directory');
+export const unknownDir = () => new ApiError(404, 'you have no such directory');
+export const tooManyDirs = () => new ApiError(409, 'you have too many directories; delete some of them');
+export const takenDir = () => new ApiError(409, 'you already have a directory with this name');
+export const overQuota = () =>
+  new ApiError(507, 'this would exceed your quota, or your allowance for thumbnails and enc_params');

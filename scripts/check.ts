@@ -21,6 +21,18 @@ const MAY_IMPORT: Record<string, string[]> = {
 /** Folders that must also run in a browser: no Node module there. */
 const BROWSER_SAFE = [/^(protocol|format)\/src\//, /^client\/src\/(?!node\/)/, /^web\/src\//];
 
+/** Files of the web app that run in a worker; all others run in the page, but for the bridge, which both sides import. */
+const IN_WORKER = /\.worker\.ts$|^web\/src\/(worker|sealer|reader|sw)\//;
+const BRIDGE = /^web\/src\/core\/bridge\//;
+
+/** A script that is only named, to be started as a worker, is not imported. */
+function crossesBridge(file: string, from: string): boolean {
+  if (!file.startsWith('web/src/') || !from.startsWith('.') || from.endsWith('?worker&url')) return false;
+  const target = join(dirname(file), from);
+  if (BRIDGE.test(target)) return false;
+  return BRIDGE.test(file) || IN_WORKER.test(file) !== IN_WORKER.test(target);
+}
+
 function importFaults(): string[] {
   const faults: string[] = [];
   for (const file of globSync('{protocol,format,server,client,cli,web}/src/**/*.{ts,tsx}')) {
@@ -33,6 +45,9 @@ function importFaults(): string[] {
       if (ours && !MAY_IMPORT[name]?.includes(from)) faults.push(`${file}: ${name} must not import ${from}`);
       if (from.startsWith('.') && new URL(from, `file:///${file}`).pathname.split('/')[1] !== name) {
         faults.push(`${file}: ${from} leaves the package; import it by its name`);
+      }
+      if (crossesBridge(file, from)) {
+        faults.push(`${file}: ${from} runs on the other side of the worker; share it in web/src/core/bridge`);
       }
       const node = from.startsWith('node:') || builtinModules.includes(from);
       if (name === 'server' && from === 'node:http' && !isOfTypes) {

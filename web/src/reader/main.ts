@@ -2,14 +2,8 @@
  * Makes a page of a text: Markdown rendered, or code in colours. It runs in a worker of its own, which has no keys, knows one text, and is
  * ended when that takes too long; what it makes is shown in a frame that has no powers.
  */
+import type { ReaderAnswer, ReaderJob } from '../core/bridge/calls.ts';
 import { codePage, markdownPage } from './pages.ts';
-
-export interface ReaderJob {
-  text: string;
-  /** Of highlight.js, or `markdown`. */
-  language: string;
-}
-export type ReaderAnswer = { html: string } | { error: string };
 
 const scope = globalThis as unknown as {
   postMessage(message: ReaderAnswer): void;

@@ -504,6 +504,14 @@ export type FromWorker =
   /** A request failed or worked after a failure. */
   | { reachable: boolean };
 
+/** A text to be made a page of, by the reader. */
+export interface ReaderJob {
+  text: string;
+  /** Of highlight.js, or `markdown`. */
+  language: string;
+}
+export type ReaderAnswer = { html: string } | { error: string };
+
 /** Between tabs of one origin. */
 export type TabNews = 'signed-in' | 'signed-out' | 'expired' | 'changed';
 export const TAB_CHANNEL = 'szafa';

@@ -1,7 +1,7 @@
 /** Texts as a person reads them: Markdown rendered, code in colours. */
 
+import type { ReaderAnswer, ReaderJob } from '../../core/bridge/calls.ts';
 import { scriptUrl } from '../../core/call.ts';
-import type { ReaderAnswer, ReaderJob } from '../../reader/main.ts';
 import readerUrl from '../../reader/main.ts?worker&url';
 
 /** A text that is meant to hold a reader up is shown as it is. */

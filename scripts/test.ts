@@ -40,7 +40,7 @@ const TOGETHER: [RegExp, number][] = [
   [ON_TWO_PAIRS, 1],
   [/^tests\/web\//, isLong ? 6 : 2],
   [/^tests\/cross\//, isLong ? 3 : 2],
-  [/^client\/test\/(?!claims|memory)/, 3],
+  [/^client\/test\/(?!file-locks|memory\.)/, 3],
   [/^server\/test\/pull\//, 1],
   // The others look at their process, or make a store before each test.
   [/^server\/test\/(?!(accel|custody|log|metadata|open-files|orphans|passwords|volumes)\b)/, 3],

@@ -34,7 +34,7 @@ async function oneFile(input: InputOptions, output: OutputOptions): Promise<stri
 
 export async function bundleCommand(): Promise<string> {
   // The worker thread of the SDK travels as text inside the one file.
-  const worker = await oneFile({ input: at('../../client/src/node/worker.ts') }, { format: 'esm' });
+  const worker = await oneFile({ input: at('../../client/src/node/engine/worker.ts') }, { format: 'esm' });
   const define = { SZAFA_WORKER: JSON.stringify(worker), 'import.meta.url': '"file:///szafa"' };
   return oneFile(
     { input: at('../src/packed.ts'), plugins: [whenNeeded], transform: { ...TARGET, define } },

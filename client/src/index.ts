@@ -32,16 +32,6 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
-export type { HeaderCache, HeaderCaches, Listed } from './download/header-cache.ts';
-export {
-  type DownloadProgress,
-  PIECE_SIZE,
-  type ReadableHeader,
-  type ReadOptions,
-  RemoteFile,
-  type StreamOptions,
-} from './download/remote-file.ts';
-export { isAhead, type Version } from './download/versions.ts';
 export * from './errors.ts';
 export { newTotpSecret, type Second, totpUri } from './factors.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
@@ -79,6 +69,16 @@ export {
 } from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { alike, displayName, fold, plainNameOf, safeSegments, withRoom } from './text.ts';
+export type { HeaderCache, HeaderCaches, Listed } from './transfers/download/header-cache.ts';
+export {
+  type DownloadProgress,
+  PIECE_SIZE,
+  type ReadableHeader,
+  type ReadOptions,
+  RemoteFile,
+  type StreamOptions,
+} from './transfers/download/remote-file.ts';
+export { isAhead, type Version } from './transfers/download/versions.ts';
 export type { CopyOptions, FolderOptions, MoveOptions, TreeOptions } from './tree/context.ts';
 export { hiddenRecords, recordsAbove, recordsLeft } from './tree/folder-records.ts';
 export type { Move } from './tree/moves.ts';

@@ -8,6 +8,8 @@ import {
   sizeOfStored,
 } from '@szafa/format';
 import type { Directory, FileRecord } from '@szafa/protocol';
+import { ApiError, ConflictError, LockedError, SzafaError, WrongPasswordError } from './errors.ts';
+import { forEach } from './pool.ts';
 import {
   forgetNames,
   nameKind,
@@ -16,9 +18,7 @@ import {
   openKept,
   openUnnamed,
   otherName,
-} from './download/remote-file.ts';
-import { ApiError, ConflictError, LockedError, SzafaError, WrongPasswordError } from './errors.ts';
-import { forEach } from './pool.ts';
+} from './transfers/download/remote-file.ts';
 import { joinPath } from './tree/paths.ts';
 
 /** A file as its owner sees it. @public */

@@ -1,8 +1,8 @@
 /** The end of a rekey: everything is under the new master key, and the earlier ones are retired. */
 import { type AccountContext, type Proof, raiseFloor } from './account.ts';
-import type { OpenContext } from './download/remote-file.ts';
 import { RetiredKeyError } from './errors.ts';
 import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
+import type { OpenContext } from './transfers/download/remote-file.ts';
 
 /** @public */
 export interface FinishRekeyOptions extends ResealOptions {

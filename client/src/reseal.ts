@@ -15,11 +15,17 @@ import {
   sealDirName,
 } from '@szafa/format';
 import { deliveredBy, type ListedRequest, limits } from '@szafa/protocol';
-import { checkRecord, nameKind, type OpenContext, otherName, readHead } from './download/remote-file.ts';
 import { ApiError, changedAgain, RetiredKeyError, SzafaError, TamperedError } from './errors.ts';
 import { forEach } from './pool.ts';
 import { resealOwn } from './shares/links.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from './stored-files.ts';
+import {
+  checkRecord,
+  nameKind,
+  type OpenContext,
+  otherName,
+  readHead,
+} from './transfers/download/remote-file.ts';
 
 export interface ResealOptions {
   signal?: AbortSignal | undefined;

@@ -1,7 +1,7 @@
 /** Files as the service has them, in the trash or not, and new headers and names for them. */
 import { type Bytes, type ResealedHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, type FileRecord, type NamesBody } from '@szafa/protocol';
-import type { OpenContext } from './download/remote-file.ts';
+import type { OpenContext } from './transfers/download/remote-file.ts';
 
 /** A file where the service has it. */
 export interface StoredFile {

@@ -39,9 +39,6 @@ import {
   setRecoveryKey,
 } from './account.ts';
 import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
-import type { HeaderCaches } from './download/header-cache.ts';
-import { type OpenOptions, openFile, type RemoteFile } from './download/remote-file.ts';
-import { type Version, versionsOf } from './download/versions.ts';
 import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
 import { logIn, removeTotp, type Second, setTotp } from './factors.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
@@ -62,6 +59,9 @@ import type { Delivery, TakeOverOptions } from './shares/deliveries.ts';
 import type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
 import type { FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
 import type { ReceivedShare } from './shares/to-account.ts';
+import type { HeaderCaches } from './transfers/download/header-cache.ts';
+import { type OpenOptions, openFile, type RemoteFile } from './transfers/download/remote-file.ts';
+import { type Version, versionsOf } from './transfers/download/versions.ts';
 import type { CopyOptions, FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
 import { readAttributes, recordFolder } from './tree/folder-records.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';

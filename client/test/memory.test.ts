@@ -5,11 +5,11 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveAccountKeys, layoutOf, newSecrets, openVolume, SEGMENT_SIZE, sealVolume } from '@szafa/format';
 import { assertBytes } from '../../tests/harness/bytes.ts';
-import { RemoteFile, type VolumeReader } from '../src/download/remote-file.ts';
-import { inRoom } from '../src/download/room.ts';
 import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSupply } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import { range } from '../src/pool.ts';
+import { RemoteFile, type VolumeReader } from '../src/transfers/download/remote-file.ts';
+import { inRoom } from '../src/transfers/download/room.ts';
 import { VolumeMemory } from '../src/upload/memory.ts';
 import {
   content,

@@ -6,8 +6,8 @@ import { chown, link, lstat, mkdtemp, readFile, rm, symlink, utimes, writeFile }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { localState } from '../src/node/local-state.ts';
-import { PartFile } from '../src/node/part-file.ts';
+import { localState } from '../src/node/files/local-state.ts';
+import { PartFile } from '../src/node/transfers/part-file.ts';
 
 const MIB = 1024 * 1024;
 

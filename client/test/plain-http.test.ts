@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { test } from 'node:test';
 import { Api } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
-import { PlainHttp } from '../src/node/plain-http.ts';
+import { PlainHttp } from '../src/node/transport/plain-http.ts';
 
 /** Connections and requests that a server sees, with a client of its own. */
 async function serving(listener: RequestListener, work: (api: Api, seen: string[]) => Promise<void>) {

@@ -1,6 +1,5 @@
 /** What an engine makes of each kind of vector. */
 import type { FileRecord } from '@szafa/protocol';
-import { openFile, type RemoteFile } from '../../client/src/download/remote-file.ts';
 import {
   Api,
   type Bytes,
@@ -11,6 +10,7 @@ import {
   type Transport,
 } from '../../client/src/index.ts';
 import { SeenRevs } from '../../client/src/seen-revs.ts';
+import { openFile, type RemoteFile } from '../../client/src/transfers/download/remote-file.ts';
 import {
   changeBag,
   checkBag,

@@ -242,7 +242,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'get takes another file of the same size for the same',
-    file: 'client/src/node/local-state.ts',
+    file: 'client/src/node/files/local-state.ts',
     find: ' && exactTime(stats.mtimeNs).mtime === mtime',
     replace: '',
     tests: ['client/test/part-file.test.ts'],

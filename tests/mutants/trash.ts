@@ -130,7 +130,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a header that comes with a thumbnail may be of another file',
-    file: 'client/src/download/remote-file.ts',
+    file: 'client/src/transfers/download/remote-file.ts',
     find: '  checkRecord(record, header);\n  const older = await context.revs?.check(record.file_id',
     replace: '  const older = await context.revs?.check(record.file_id',
     tests: ['client/test/tree-operations.test.ts'],

@@ -9,8 +9,8 @@ import {
   parseIdentity,
 } from '@szafa/format';
 import { cleanUsername, isUsername } from '@szafa/protocol';
-import type { OpenContext } from '../download/remote-file.ts';
 import { ApiError, ContactChangedError, SzafaError, TamperedError } from '../errors.ts';
+import type { OpenContext } from '../transfers/download/remote-file.ts';
 
 /** What a client remembers of another account. @public */
 export interface ContactPin {

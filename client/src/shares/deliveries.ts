@@ -11,10 +11,10 @@ import {
 } from '@szafa/format';
 import { deliveredBy, encodeEncParams, type FileRecord } from '@szafa/protocol';
 import type { VolumeAnswer } from '../api/api.ts';
-import { checkRecord, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
 import { forEach } from '../pool.ts';
 import { safeSegments } from '../text.ts';
+import { checkRecord, readHead } from '../transfers/download/remote-file.ts';
 import type { TreeContext, TreeOptions } from '../tree/context.ts';
 import { joinPath } from '../tree/paths.ts';
 import { freePath } from '../tree/tree.ts';

@@ -16,10 +16,10 @@ import {
   utf8,
 } from '@szafa/format';
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
-import { checkRecord, type OpenContext, readHead, requireName } from '../download/remote-file.ts';
 import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
+import { checkRecord, type OpenContext, readHead, requireName } from '../transfers/download/remote-file.ts';
 import { leadsWithin, ledTo, segmentsOf } from '../tree/paths.ts';
 import { linkText } from './address.ts';
 import { markShared, type ReadHead } from './mark.ts';

@@ -2,10 +2,10 @@
 import { describeFile, parseHeader, resealHeader } from '@szafa/format';
 import { deliveredBy, type FileRecord, limits } from '@szafa/protocol';
 import type { VolumeAnswer } from '../api/api.ts';
-import { checkRecord, nameKind, type OpenContext, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
 import { forEach } from '../pool.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from '../stored-files.ts';
+import { checkRecord, nameKind, type OpenContext, readHead } from '../transfers/download/remote-file.ts';
 
 /** A header that was read a moment ago. */
 export type ReadHead = Pick<VolumeAnswer, 'encParams' | 'encParamsText'>;

@@ -13,8 +13,8 @@ import {
   utf8,
 } from '@szafa/format';
 import { cleanUsername, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
-import type { OpenContext } from '../download/remote-file.ts';
 import { SzafaError } from '../errors.ts';
+import type { OpenContext } from '../transfers/download/remote-file.ts';
 import type { Contacts } from './contacts.ts';
 import {
   newShareId,

@@ -11,8 +11,8 @@ import {
   toBase64Url,
 } from '@szafa/format';
 import { Api, type ApiOptions, type ByteRange, type VolumeOptions } from '../api/api.ts';
-import { type ReadableHeader, RemoteFile, type VolumeReader } from '../download/remote-file.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
+import { type ReadableHeader, RemoteFile, type VolumeReader } from '../transfers/download/remote-file.ts';
 import { webEngine } from '../web/engine.ts';
 import { type LinkAddress, parseLink } from './address.ts';
 

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../api/api.ts';
-import type { OpenContext } from '../download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/remote-file.ts';
 import type { UploadOptions } from '../upload/options.ts';
 import type { Places } from './places.ts';
 import type { Tree } from './tree.ts';

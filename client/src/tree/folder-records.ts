@@ -1,8 +1,8 @@
 /** What is kept of a folder beside its files: mode and times, in a file of no bytes whose path ends in a slash. It also shows a folder that is empty. */
 import type { Attributes } from '@szafa/format';
-import { type Version, versionsOf } from '../download/versions.ts';
 import { ApiError, ConflictError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
+import { type Version, versionsOf } from '../transfers/download/versions.ts';
 import type { FolderOptions, TreeContext } from './context.ts';
 import { checkPath, parentOf } from './paths.ts';
 import { recordsOf } from './plan.ts';

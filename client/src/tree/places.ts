@@ -2,10 +2,10 @@
 import { sealDirName } from '@szafa/format';
 import { cleanDirName } from '@szafa/protocol';
 import type { CallOptions } from '../api/api.ts';
-import type { OpenContext } from '../download/remote-file.ts';
 import { ApiError, SzafaError } from '../errors.ts';
 import { type DirEntry, listDirEntries } from '../listing.ts';
 import { unlessAborted } from '../pool.ts';
+import type { OpenContext } from '../transfers/download/remote-file.ts';
 import { dirNameOf } from './paths.ts';
 
 type DirOptions = CallOptions & { plain?: boolean | undefined };

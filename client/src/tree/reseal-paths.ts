@@ -4,11 +4,11 @@
  */
 import { type Metadata, parseHeader, resealHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, limits, type NamesBody } from '@szafa/protocol';
-import { checkRecord, hadName, nameKind, otherName, readHead } from '../download/remote-file.ts';
 import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
+import { checkRecord, hadName, nameKind, otherName, readHead } from '../transfers/download/remote-file.ts';
 import type { TreeContext, TreeOptions } from './context.ts';
 import { belowFirst, firstOf, joinPath } from './paths.ts';
 import type { Resealing } from './plan.ts';

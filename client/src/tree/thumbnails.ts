@@ -2,9 +2,9 @@
 import { type Bytes, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
 import type { CallOptions } from '../api/api.ts';
-import { openBeside, openFile } from '../download/remote-file.ts';
 import { SzafaError, TamperedError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
+import { openBeside, openFile } from '../transfers/download/remote-file.ts';
 import type { TreeContext } from './context.ts';
 import { resealPaths } from './reseal-paths.ts';
 

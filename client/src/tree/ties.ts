@@ -1,8 +1,9 @@
 /** Which of several files of one path is the newest where `gen` and `added` do not tell: the list has nothing more, so their headers are opened. */
-import { describe, type OpenContext } from '../download/remote-file.ts';
+
 import { ApiError, SzafaError } from '../errors.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
+import { describe, type OpenContext } from '../transfers/download/remote-file.ts';
 import { tieOf } from './newest.ts';
 import { pathIn } from './tree.ts';
 

@@ -1,7 +1,7 @@
 import type { Bytes, Engine } from '@szafa/format';
 import type { Api } from '../api/api.ts';
-import type { HeaderCache } from '../download/header-cache.ts';
 import type { Keys } from '../keys.ts';
+import type { HeaderCache } from '../transfers/download/header-cache.ts';
 import type { Journal } from './journal.ts';
 import type { VolumeMemory } from './memory.ts';
 import type { VolumeSupply } from './supply.ts';

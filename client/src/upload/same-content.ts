@@ -1,6 +1,6 @@
 import { type Bytes, extentOf, largestVolume, SALT_BYTES, sealVolume, totalSha256 } from '@szafa/format';
-import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { forEach, lanesFor, range } from '../pool.ts';
+import type { ReadableHeader, RemoteFile } from '../transfers/download/remote-file.ts';
 import { paddedSource, type Source } from './source.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Claims } from '../upload/claims.ts';
-import type { Journal } from '../upload/journal.ts';
-import { FileClaims } from './file-claims.ts';
+import type { Claims } from '../../upload/claims.ts';
+import type { Journal } from '../../upload/journal.ts';
+import { FileClaims } from './file-locks.ts';
 import { readIfThere, writeWhole } from './whole-file.ts';
 
 const ENDING = '.journal';

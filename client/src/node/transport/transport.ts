@@ -4,8 +4,8 @@ import {
   type Transport,
   type TransportRequest,
   type TransportResponse,
-} from '../api/transport.ts';
-import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../errors.ts';
+} from '../../api/transport.ts';
+import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../../errors.ts';
 import { http, https } from './http.ts';
 import { OtherAnswer, PlainHttp } from './plain-http.ts';
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { SzafaError } from '../errors.ts';
-import { makeLocalFolder } from './folders.ts';
+import { SzafaError } from '../../errors.ts';
+import { makeLocalFolder } from '../files/folders.ts';
 
 /** Whole or not at all, also after a power cut. */
 export const writeWhole = (path: string, data: Uint8Array | string): Promise<void> =>

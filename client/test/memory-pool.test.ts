@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { usually } from '../../tests/harness/long.ts';
 import { bytesSource } from '../src/index.ts';
-import { Arena } from '../src/node/arena.ts';
+import { Arena } from '../src/node/engine/memory-pool.ts';
 import { forEach, range } from '../src/pool.ts';
 import { MOST_BYTES } from '../src/upload/memory.ts';
 import { content, engine } from './service.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { SzafaError } from '../errors.ts';
-import type { ContactPin, ContactStores } from '../shares/contacts.ts';
+import { SzafaError } from '../../errors.ts';
+import type { ContactPin, ContactStores } from '../../shares/contacts.ts';
 import { readIfThere, writeFirst, writeWhole } from './whole-file.ts';
 
 interface ContactFile extends ContactPin {

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { FileClaims } from '../src/node/file-claims.ts';
+import { FileClaims } from '../src/node/state/file-locks.ts';
 import { waitFor } from '../src/upload/claims.ts';
 
 let folder: string;
@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Another process that takes keys and holds them until it is ended. */
 async function holder(...keys: string[]): Promise<ChildProcess> {
-  const module = new URL('../src/node/file-claims.ts', import.meta.url).href;
+  const module = new URL('../src/node/state/file-locks.ts', import.meta.url).href;
   const script = `
     const { FileClaims } = await import(${JSON.stringify(module)});
     const taken = await new FileClaims(${JSON.stringify(folder)}).take(${JSON.stringify(keys)});

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { RevStores } from '../seen-revs.ts';
+import type { RevStores } from '../../seen-revs.ts';
 import { readIfThere, writeWhole } from './whole-file.ts';
 
 /** Beyond it the first go. */

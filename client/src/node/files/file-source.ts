@@ -1,8 +1,8 @@
 import { type BigIntStats, closeSync, constants, existsSync, fstatSync, openSync, read } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { FileChangedError, SzafaError } from '../errors.ts';
-import type { Source } from '../upload/source.ts';
+import { FileChangedError, SzafaError } from '../../errors.ts';
+import type { Source } from '../../upload/source.ts';
 import { diskPath } from './disk-path.ts';
 import { exactTime } from './times.ts';
 

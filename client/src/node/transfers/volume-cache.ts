@@ -1,6 +1,6 @@
 import { extentOf, type SealedVolume, sealedSize } from '@szafa/format';
 import { limits } from '@szafa/protocol';
-import type { VolumeSupply } from '../upload/supply.ts';
+import type { VolumeSupply } from '../../upload/supply.ts';
 
 interface Place {
   sealed?: Promise<SealedVolume>;

@@ -1,7 +1,7 @@
 import { type Bytes, concat, type Engine, equal, type Layout } from '@szafa/format';
 import { DIGEST_BYTES } from '@szafa/protocol';
-import { ApiError, TamperedError } from '../errors.ts';
-import { unlessAborted } from '../pool.ts';
+import { ApiError, TamperedError } from '../../errors.ts';
+import { unlessAborted } from '../../pool.ts';
 
 interface Sources {
   engine: Engine;

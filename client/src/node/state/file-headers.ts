@@ -2,8 +2,8 @@ import { createHash, hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { HeaderCache, HeaderCaches, Listed } from '../download/header-cache.ts';
-import { makeLocalFolder } from './folders.ts';
+import type { HeaderCache, HeaderCaches, Listed } from '../../transfers/download/header-cache.ts';
+import { makeLocalFolder } from '../files/folders.ts';
 import { makeFile } from './whole-file.ts';
 
 /** Two kilobytes each. Beyond it the oldest go. */

@@ -1,14 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
-import {
-  lastOf,
-  nonceOf,
-  plainLength,
-  segmentOf,
-  segmentsIn,
-  TAG_BYTES,
-  type VolumeKey,
-} from '@szafa/format';
+import type { VolumeKey } from '@szafa/format';
+// Each worker thread loads this file: importing the whole format would make its start slower.
+import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn, TAG_BYTES } from '@szafa/format/segments';
 
 /** A piece is read, sealed and hashed while it is in the processor's cache. */
 const PIECE = 64 * 1024;

@@ -13,8 +13,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
-import { SzafaError } from '../errors.ts';
-import { diskPath } from './disk-path.ts';
+import { SzafaError } from '../../errors.ts';
+import { diskPath } from '../files/disk-path.ts';
 
 const writeAsync = promisify(write);
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;

@@ -12,11 +12,11 @@ import {
   sealVolume,
   utf8,
 } from '@szafa/format';
-import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
-import { forEach } from '../pool.ts';
-import type { Journal } from '../upload/journal.ts';
-import { diskPath } from './disk-path.ts';
-import { FileSource } from './file-source.ts';
+import { forEach } from '../../pool.ts';
+import type { ReadableHeader, RemoteFile } from '../../transfers/download/remote-file.ts';
+import type { Journal } from '../../upload/journal.ts';
+import { diskPath } from '../files/disk-path.ts';
+import { FileSource } from '../files/file-source.ts';
 import type { PartFile } from './part-file.ts';
 
 const NOTE_BYTES = SALT_BYTES + 32;

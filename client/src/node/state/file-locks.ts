@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { SzafaError } from '../errors.ts';
-import type { Claims } from '../upload/claims.ts';
-import { makeLocalFolder } from './folders.ts';
+import { SzafaError } from '../../errors.ts';
+import type { Claims } from '../../upload/claims.ts';
+import { makeLocalFolder } from '../files/folders.ts';
 import { makeFile } from './whole-file.ts';
 
 const ALIVE = '.alive';

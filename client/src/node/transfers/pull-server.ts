@@ -2,11 +2,11 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { parseRange } from '@szafa/protocol';
-import { SzafaError } from '../errors.ts';
-import type { PullHost, PullOffer } from '../upload/options.ts';
-import type { VolumeSupply } from '../upload/supply.ts';
-import { http } from './http.ts';
-import { VolumeShelf } from './volume-shelf.ts';
+import { SzafaError } from '../../errors.ts';
+import type { PullHost, PullOffer } from '../../upload/options.ts';
+import type { VolumeSupply } from '../../upload/supply.ts';
+import { http } from '../transport/http.ts';
+import { VolumeShelf } from './volume-cache.ts';
 
 export interface PullHostOptions {
   /** The service that will fetch: without `host` the server listens on the address this machine has towards it. */

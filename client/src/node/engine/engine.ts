@@ -22,9 +22,9 @@ import {
   sealedSize,
   TAG_BYTES,
 } from '@szafa/format';
-import { FileChangedError } from '../errors.ts';
-import { Arena } from './arena.ts';
-import { FileSource } from './file-source.ts';
+import { FileChangedError } from '../../errors.ts';
+import { FileSource } from '../files/file-source.ts';
+import { Arena } from './memory-pool.ts';
 import { type Digests, openInPlace, sealInto } from './volume-cipher.ts';
 import { Workers } from './workers.ts';
 

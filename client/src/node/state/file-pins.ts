@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isWhole, type Pin } from '@szafa/format';
-import { SzafaError } from '../errors.ts';
-import type { Pins } from '../szafa.ts';
+import { SzafaError } from '../../errors.ts';
+import type { Pins } from '../../szafa.ts';
 import { readIfThere, writeWhole } from './whole-file.ts';
 
 const NAME = /^keys-[0-9a-f]{32}\.json$/;

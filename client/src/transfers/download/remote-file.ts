@@ -33,13 +33,13 @@ import {
   volumeAt,
 } from '@szafa/format';
 import { DIGEST_BYTES, type FileRecord } from '@szafa/protocol';
-import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../api/api.ts';
-import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../errors.ts';
-import type { Keys } from '../keys.ts';
-import { lanesFor, unlessAborted } from '../pool.ts';
-import type { SeenRevs } from '../seen-revs.ts';
-import { plainNameOf } from '../text.ts';
-import { belowFirst } from '../tree/paths.ts';
+import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../../api/api.ts';
+import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../../errors.ts';
+import type { Keys } from '../../keys.ts';
+import { lanesFor, unlessAborted } from '../../pool.ts';
+import type { SeenRevs } from '../../seen-revs.ts';
+import { plainNameOf } from '../../text.ts';
+import { belowFirst } from '../../tree/paths.ts';
 import type { HeaderCache } from './header-cache.ts';
 import { inRoom } from './room.ts';
 import { openSummary, type Summary, withSummary } from './summary.ts';

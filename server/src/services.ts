@@ -12,13 +12,13 @@ import { Thumbnails } from './files/thumbnails.ts';
 import { Metadata } from './metadata.ts';
 import { guarded, Mode } from './operator/mode.ts';
 import { openSpace } from './platform/cluster/lending.ts';
-import { openPace } from './platform/cluster/pacing.ts';
+import { openRateLimiter } from './platform/cluster/pacing.ts';
 import { ConfigError, StoreUnavailable, type VolumeRejected } from './platform/errors.ts';
 import { countFault } from './platform/http/request-metrics.ts';
 import { createLog, type Log } from './platform/log/log.ts';
 import { Metrics } from './platform/metrics/registry.ts';
 import { timesOfS3 } from './platform/metrics/s3.ts';
-import type { Pace } from './platform/rate-limit.ts';
+import type { RateLimiter } from './platform/rate-limit.ts';
 import { S3Client, S3Error } from './platform/s3/client.ts';
 import type { PostgresStore } from './platform/sql/postgres.ts';
 import type { Lock, SqlStore } from './platform/sql/sql.ts';
@@ -51,7 +51,7 @@ export interface Services {
   transfers: Transfers;
   pulls: Pulls;
   mode: Mode;
-  pace: Pace;
+  rateLimiter: RateLimiter;
   metrics: Metrics;
   /** The numbers of all processes of this node, as text. */
   gathered: () => Promise<string>;
@@ -136,21 +136,21 @@ export async function openServices(
   const transfers = new Transfers(metadata, volumes, space, config);
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
-  const pace = openPace();
-  const thumbnails = new Thumbnails({ metadata, volumes, files, space, pace, config });
+  const rateLimiter = openRateLimiter();
+  const thumbnails = new Thumbnails({ metadata, volumes, files, space, rateLimiter, config });
   const shares = new Shares({
-    ...{ metadata, volumes, pace, config },
+    ...{ metadata, volumes, rateLimiter, config },
     onDownload: () => metrics.add('szafa_share_downloads_total', {}),
     onRefusal: (reason) => metrics.add('szafa_share_refusals_total', { reason }),
   });
   const requests = new Requests({
-    ...{ metadata, transfers, pace, config },
+    ...{ metadata, transfers, rateLimiter, config },
     onUpload: () => metrics.add('szafa_request_uploads_total', {}),
     onRefusal: (reason) => metrics.add('szafa_request_refusals_total', { reason }),
   });
   const stores = { metadata, volumes, custody, mode };
   const rules = {
-    ...{ accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, pace },
+    ...{ accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, rateLimiter },
     ...{ shares, requests },
   };
   return { config, log, ...stores, ...rules, metrics };

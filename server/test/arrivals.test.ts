@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
 import { Metadata } from '../src/metadata.ts';
-import { Space } from '../src/platform/disk-space.ts';
+import { DiskSpace } from '../src/platform/disk-space.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { StreamBody } from '../src/platform/volumes/body.ts';
 import { FolderStore } from '../src/platform/volumes/folder.ts';
@@ -40,7 +40,7 @@ const settings = {
   transferTtlMs: 60_000,
 };
 /** Without an end. */
-const space = new Space({
+const space = new DiskSpace({
   free: () => Number.MAX_SAFE_INTEGER,
   minFreeBytes: 0,
   holdsVolumes: true,

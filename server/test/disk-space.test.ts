@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Lender } from '../src/platform/disk-lender.ts';
-import { type Reservation, Space } from '../src/platform/disk-space.ts';
+import { DiskLender, DiskSpace, type Reservation } from '../src/platform/disk-space.ts';
 import { ApiError } from '../src/platform/http/api-error.ts';
 import type { Sink } from '../src/platform/volumes/body.ts';
 
@@ -11,17 +10,17 @@ const MIB = 1024 * 1024;
 /** A disk, and processes that write to it. */
 class Node {
   free: number;
-  readonly lender: Lender;
-  readonly spaces: Space[];
+  readonly lender: DiskLender;
+  readonly spaces: DiskSpace[];
   asked = 0;
 
   constructor(free: number, minFreeBytes: number, processes: number, holdsVolumes = true) {
     this.free = free;
-    this.lender = new Lender(
+    this.lender = new DiskLender(
       () => this.free,
       minFreeBytes,
       async () => {
-        for (const [at, space] of this.spaces.entries()) this.lender.settle(String(at), space.giveBack());
+        for (const [at, space] of this.spaces.entries()) this.lender.settle(String(at), space.returnUnused());
       },
     );
     this.spaces = Array.from({ length: processes }, (_, at) => {
@@ -31,7 +30,7 @@ class Node {
         await new Promise((resolve) => setImmediate(resolve));
         return this.lender.lend(String(at), least, ended);
       };
-      return new Space({ free: () => this.free, minFreeBytes, holdsVolumes, borrow });
+      return new DiskSpace({ free: () => this.free, minFreeBytes, holdsVolumes, borrow });
     });
   }
 
@@ -84,15 +83,15 @@ test('bytes that others write to the disk are seen, an init only looks, and spac
   for (let at = 0; at < 1000; at++) await node.write(at % 2, 8 * MIB);
   assert.ok(node.asked < 200, `asked ${node.asked} times for 1000 bodies`);
   node.free = 105 * MIB;
-  assert.throws(() => node.spaces[0]!.look(6 * MIB), isFull);
+  assert.throws(() => node.spaces[0]!.requireForVolumes(6 * MIB), isFull);
   await assert.rejects(node.spaces[0]!.forVolumes(6 * MIB), isFull);
-  for (let at = 0; at < 100; at++) node.spaces[0]!.look(5 * MIB);
+  for (let at = 0; at < 100; at++) node.spaces[0]!.requireForVolumes(5 * MIB);
 });
 
 test('with S3 only what lands counts', async () => {
   const node = new Node(100 * MIB, 50 * MIB, 1, false);
-  const [space] = node.spaces as [Space];
-  space.look(2 ** 40);
+  const [space] = node.spaces as [DiskSpace];
+  space.requireForVolumes(2 ** 40);
   (await space.forVolumes(2 ** 40)).end();
   const room = await space.forLanding(30 * MIB, 40 * MIB);
   await assert.rejects(space.forLanding(30 * MIB, 0), isFull);
@@ -103,7 +102,7 @@ test('with S3 only what lands counts', async () => {
 
 test('while somebody waits for what is called back, nobody gets a reserve', async () => {
   const called = Promise.withResolvers<void>();
-  const lender: Lender = new Lender(
+  const lender: DiskLender = new DiskLender(
     () => 100 * MIB,
     0,
     () => called.promise,

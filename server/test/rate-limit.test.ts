@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { LONGEST_WAIT_MS, Pace, RateBook } from '../src/platform/rate-limit.ts';
+import { MAX_WAIT_MS, RateLedger, RateLimiter } from '../src/platform/rate-limit.ts';
 import { deposit, type Sink } from '../src/platform/volumes/body.ts';
 
 test('a rate holds for all that somebody sends together, after a second at once', () => {
   let now = 1_000_000;
-  const book = new RateBook(() => now);
+  const book = new RateLedger(() => now);
   // A second that was not used, then each waits for those before it.
   assert.deepEqual(
     [1, 2, 3, 4].map(() => book.take('ann', 500, 1000)),
@@ -24,7 +24,7 @@ test('a rate holds for all that somebody sends together, after a second at once'
 
 test('whoever has not sent for long is forgotten', () => {
   let now = 10_000;
-  const book = new RateBook(() => now);
+  const book = new RateLedger(() => now);
   for (let at = 0; at < 5000; at++) {
     now += 10;
     book.take(`u${at}`, 1, 1000);
@@ -35,7 +35,7 @@ test('whoever has not sent for long is forgotten', () => {
 /** What was paid, and what it was paid for. */
 class Payments {
   readonly taken: [who: string, bytes: number, rate: number][] = [];
-  readonly pace = new Pace(async (who, bytes, rate) => {
+  readonly rateLimiter = new RateLimiter(async (who, bytes, rate) => {
     this.taken.push([who, bytes, rate]);
     return 0;
   });
@@ -59,13 +59,13 @@ test('a body is paid for piece by piece, and arrives as it was', async () => {
     },
   };
   const body = { pour: async (to: Sink) => deposit(bytes, to) };
-  await payments.pace.upload(body, ann).pour(sink);
+  await payments.rateLimiter.limitUpload(body, ann).pour(sink);
   assert.ok(Buffer.concat(parts).equals(bytes));
   assert.ok(Math.max(...parts.map(({ length }) => length)) <= 20 * 1024, 'no piece is larger than it may be');
   assert.equal(payments.bytes, bytes.length);
   assert.deepEqual(payments.taken[0]!.toSpliced(1, 1), ['up ann', RATE]);
   assert.equal(
-    payments.pace.upload(body, { ...ann, uploadRate: null }),
+    payments.rateLimiter.limitUpload(body, { ...ann, uploadRate: null }),
     body,
     'without a rate it is as it was',
   );
@@ -80,7 +80,7 @@ test('a sink that fails is told as ever', async () => {
     },
   };
   const body = { pour: async (to: Sink) => deposit(Buffer.alloc(10), to) };
-  await assert.rejects(new Payments().pace.upload(body, ann).pour(sink), fault);
+  await assert.rejects(new Payments().rateLimiter.limitUpload(body, ann).pour(sink), fault);
 });
 
 test('what goes out is paid for, in order, and the connection is left as it was', async () => {
@@ -92,7 +92,7 @@ test('what goes out is paid for, in order, and the connection is left as it was'
       done();
     },
   });
-  const { writable, end } = payments.pace.download(connection, ann);
+  const { writable, end } = payments.rateLimiter.limitDownload(connection, ann);
   const bytes = randomBytes(100_000);
   await new Promise<void>((resolve, reject) => {
     writable.write(bytes, (error) => (error ? reject(error) : resolve()));
@@ -106,7 +106,7 @@ test('what goes out is paid for, in order, and the connection is left as it was'
 
 test('a connection that closes meanwhile ends what is written to it', async () => {
   const connection = new Writable({ write: (_bytes, _encoding, done) => done() });
-  const { writable } = new Payments().pace.download(connection, ann);
+  const { writable } = new Payments().rateLimiter.limitDownload(connection, ann);
   const closed = new Promise((resolve) => writable.once('close', resolve));
   connection.destroy();
   await closed;
@@ -118,33 +118,33 @@ test('a connection that closes meanwhile ends what is written to it', async () =
 
 test('however many come at once, few wait: what would wait too long is refused, and not counted', async () => {
   let now = 1_000_000;
-  const book = new RateBook(() => now);
+  const book = new RateLedger(() => now);
   const [rate, piece] = [64 * 1024, 16 * 1024];
   const waits = Array.from({ length: 5000 }, () => book.take('ann', piece, rate));
-  const held = waits.filter((ms) => ms <= LONGEST_WAIT_MS).length;
+  const held = waits.filter((ms) => ms <= MAX_WAIT_MS).length;
   assert.ok(held > 100 && held < 150, `${held} wait`);
-  now += LONGEST_WAIT_MS;
+  now += MAX_WAIT_MS;
   assert.ok(book.take('ann', piece, rate) < 1000, 'those who were refused left no debt');
 
-  const pace = new Pace(async () => LONGEST_WAIT_MS + 1);
+  const rateLimiter = new RateLimiter(async () => MAX_WAIT_MS + 1);
   const sink: Sink = { target: () => Buffer.alloc(1000), advance: () => undefined };
   const body = { pour: async (to: Sink) => deposit(Buffer.alloc(10), to) };
-  await assert.rejects(pace.upload(body, ann).pour(sink), { status: 429 });
+  await assert.rejects(rateLimiter.limitUpload(body, ann).pour(sink), { status: 429 });
   const connection = new Writable({ write: (_bytes, _encoding, done) => done() });
   const error = await new Promise((resolve) => {
-    pace.download(connection, ann).writable.write(Buffer.alloc(10), resolve);
+    rateLimiter.limitDownload(connection, ann).writable.write(Buffer.alloc(10), resolve);
   });
   assert.equal((error as { status?: number }).status, 429);
 });
 
 test('what waits for its turn is not kept for a peer that is gone', async () => {
   const asked = Promise.withResolvers<void>();
-  const pace = new Pace(async () => {
+  const rateLimiter = new RateLimiter(async () => {
     asked.resolve();
-    return LONGEST_WAIT_MS;
+    return MAX_WAIT_MS;
   });
   const connection = new Writable({ write: (_bytes, _encoding, done) => done() });
-  const { writable } = pace.download(connection, ann);
+  const { writable } = rateLimiter.limitDownload(connection, ann);
   const written = new Promise((resolve) => writable.write(Buffer.alloc(10), resolve));
   await asked.promise;
   await new Promise(setImmediate);

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { Lender } from '../src/platform/disk-lender.ts';
-import { Space } from '../src/platform/disk-space.ts';
+import { DiskLender, DiskSpace } from '../src/platform/disk-space.ts';
 import { StreamBody } from '../src/platform/volumes/body.ts';
 import { Transfers } from '../src/transfers/transfers.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
@@ -96,9 +95,9 @@ test('the space of a volume is free again once it is there, or refused', async (
   const { metadata, volumes, config } = service.services;
   // A disk with room for one of them at a time.
   const free = () => 1000;
-  const lender = new Lender(free, 0);
+  const lender = new DiskLender(free, 0);
   const borrow = (least: number, ended: number) => lender.lend('this', least, ended);
-  const space = new Space({ free, minFreeBytes: 0, holdsVolumes: true, borrow });
+  const space = new DiskSpace({ free, minFreeBytes: 0, holdsVolumes: true, borrow });
   const transfers = new Transfers(metadata, volumes, space, config);
   const right = [randomBytes(600), randomBytes(600)];
   const transferId = await service.begin(right);

@@ -104,7 +104,7 @@ export const mutants: Mutant[] = [
   {
     name: 'any number waits for the rate of an account',
     file: 'server/src/platform/rate-limit.ts',
-    find: '    if (wait > LONGEST_WAIT_MS) return wait;\n',
+    find: '    if (wait > MAX_WAIT_MS) return wait;\n',
     replace: '',
     tests: [PACE],
   },
@@ -126,14 +126,14 @@ export const mutants: Mutant[] = [
   {
     name: 'what was not used of a rate is kept for ever',
     file: 'server/src/platform/rate-limit.ts',
-    find: 'Math.max(this.#freeAt.get(who) ?? 0, now - BURST_MS)',
-    replace: '(this.#freeAt.get(who) ?? now - BURST_MS)',
+    find: 'Math.max(this.#usedUntil.get(key) ?? 0, now - BURST_MS)',
+    replace: '(this.#usedUntil.get(key) ?? now - BURST_MS)',
     tests: [PACE],
   },
   {
     name: 'each connection has the whole rate',
     file: 'server/src/platform/rate-limit.ts',
-    find: 'this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);',
+    find: 'this.#usedUntil.set(key, usedUntil + (bytes * 1000) / rate);',
     replace: '',
     tests: [PACE],
     only: 'a rate holds',

@@ -717,16 +717,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'space is lent twice',
-    file: 'server/src/platform/disk-lender.ts',
-    find: 'return this.#free() - this.#minFreeBytes - out;',
+    file: 'server/src/platform/disk-space.ts',
+    find: 'return this.#free() - this.#minFreeBytes - lent;',
     replace: 'return this.#free() - this.#minFreeBytes;',
     tests: ['server/test/disk-space.test.ts'],
   },
   {
     name: 'what must stay free is lent',
-    file: 'server/src/platform/disk-lender.ts',
-    find: 'return this.#free() - this.#minFreeBytes - out;',
-    replace: 'return this.#free() - out;',
+    file: 'server/src/platform/disk-space.ts',
+    find: 'return this.#free() - this.#minFreeBytes - lent;',
+    replace: 'return this.#free() - lent;',
     tests: ['server/test/disk-space.test.ts'],
   },
   {

@@ -28,7 +28,12 @@ const PROFILES_A_SECOND = 50;
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 export function accountHandlers(
-  { accounts, sessions, departures, pace }: Pick<Services, 'accounts' | 'sessions' | 'departures' | 'pace'>,
+  {
+    accounts,
+    sessions,
+    departures,
+    rateLimiter,
+  }: Pick<Services, 'accounts' | 'sessions' | 'departures' | 'rateLimiter'>,
   address: (request: FastifyRequest) => CallerAddress,
 ) {
   const { factors } = accounts;
@@ -38,7 +43,7 @@ export function accountHandlers(
     register: (request) => accounts.register(request.body as Registration, address(request)),
     login: (request) => accounts.login(request.body as Credentials, address(request)),
     readProfile: async (request) => {
-      if (await pace.isTooOften(`profile ${address(request).network}`, PROFILES_A_SECOND))
+      if (await rateLimiter.isTooFrequent(`profile ${address(request).network}`, PROFILES_A_SECOND))
         throw new TryLater(429, 'too many requests from your address; try again later', 10);
       return { profile: await accounts.profile((request.body as ProfileBody).username) };
     },

@@ -17,7 +17,7 @@ import type { Metadata } from '../metadata.ts';
 import { isOsError } from '../platform/errors.ts';
 import { ApiError, DetailError, OutOfScope } from '../platform/http/api-error.ts';
 import { hashToken, newToken, sameHash } from '../platform/ids.ts';
-import type { Paced } from '../platform/rate-limit.ts';
+import type { AccountRates } from '../platform/rate-limit.ts';
 import { ADMIN_ACCOUNT, type Lookup, type SessionRow } from './account-rows.ts';
 import { accountDisabled } from './refusals.ts';
 import type { Opening } from './sessions-table.ts';
@@ -28,7 +28,7 @@ export interface AccountRef {
   accountId: string;
 }
 
-export interface Caller extends AccountRef, TokenGrant, Paced {
+export interface Caller extends AccountRef, TokenGrant, AccountRates {
   token: string;
   /** Null for the system token; of a visitor's upload the id of the request. */
   sessionId: string | null;

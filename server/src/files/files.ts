@@ -2,7 +2,7 @@ import type { Volume } from '@szafa/protocol';
 import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import type { Space } from '../platform/disk-space.ts';
+import type { DiskSpace } from '../platform/disk-space.ts';
 import { isOsError, StoreUnavailable } from '../platform/errors.ts';
 import { ApiError, DetailError } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
@@ -27,7 +27,7 @@ interface Target {
 export class Files {
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
-  readonly #space: Space;
+  readonly #space: DiskSpace;
   readonly #config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>;
   readonly #custody: Pick<Custody, 'mayRemove'>;
   readonly #now: () => number;
@@ -35,7 +35,7 @@ export class Files {
   constructor(
     metadata: Metadata,
     volumes: VolumeStore,
-    space: Space,
+    space: DiskSpace,
     config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>,
     custody: Pick<Custody, 'mayRemove'>,
     now = Date.now,

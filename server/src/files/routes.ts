@@ -27,7 +27,7 @@ import { badDirectory, overQuota, takenDir, unknownDir } from './refusals.ts';
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 export function fileHandlers(services: Services, countOut: (bytes: number) => void) {
-  const { config, metadata, files, thumbnails, pace, metrics } = services;
+  const { config, metadata, files, thumbnails, rateLimiter, metrics } = services;
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   /** 0 for what can be no number of a directory. */
@@ -38,7 +38,7 @@ export function fileHandlers(services: Services, countOut: (bytes: number) => vo
   };
   const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
   const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable) => {
-    const paced = (to: Writable) => pace.download(to, request.caller);
+    const paced = (to: Writable) => rateLimiter.limitDownload(to, request.caller);
     countOut(await sendVolume(request, reply, found, paced, (error) => countFault(metrics, error)));
     return reply;
   };

@@ -11,11 +11,11 @@ import {
 import type { Caller } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import type { Space } from '../platform/disk-space.ts';
+import type { DiskSpace } from '../platform/disk-space.ts';
 import { GroupGone } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { inParallel } from '../platform/parallel.ts';
-import type { Pace } from '../platform/rate-limit.ts';
+import type { RateLimiter } from '../platform/rate-limit.ts';
 import { deposit } from '../platform/volumes/body.ts';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
 import type { Files } from './files.ts';
@@ -30,8 +30,8 @@ interface Dependencies {
   metadata: Pick<Metadata, 'files' | 'thumbnails'>;
   volumes: VolumeStore;
   files: Files;
-  space: Space;
-  pace: Pace;
+  space: DiskSpace;
+  rateLimiter: RateLimiter;
   config: Pick<Config, 'quotaEnforced' | 'quotaBytes'>;
 }
 
@@ -64,8 +64,8 @@ export class Thumbnails {
   }
 
   async #store(fileId: string, caller: Caller, volume: Volume, bytes: Uint8Array): Promise<void> {
-    const { pace, space, volumes } = this.#deps;
-    const body = pace.upload({ pour: async (sink) => deposit(bytes, sink) }, caller);
+    const { rateLimiter, space, volumes } = this.#deps;
+    const body = rateLimiter.limitUpload({ pour: async (sink) => deposit(bytes, sink) }, caller);
     const room = await space.forVolumes(volume.size);
     try {
       await volumes.put(fileId, volume, body);
@@ -90,7 +90,7 @@ export class Thumbnails {
 
   /** Of those files that are the caller's, in no order: a page shows many at once. */
   async several(ids: readonly string[], caller: Caller): Promise<ReadThumbnail[]> {
-    const { metadata, pace } = this.#deps;
+    const { metadata, rateLimiter } = this.#deps;
     const rows = await metadata.files.withThumbnails([...new Set(ids)]);
     const own = new Map(rows.filter((row) => isOwn(caller.username, row)).map((row) => [row.file_id, row]));
     const found = new Map<string, Buffer>();
@@ -106,7 +106,7 @@ export class Thumbnails {
     });
     // One that cannot be read keeps no others away; a store that gives none is away itself.
     if (fault !== undefined && found.size === 0) throw fault;
-    await pace.answer(
+    await rateLimiter.limitResponse(
       found.values().reduce((sum, { length }) => sum + length, 0),
       caller,
     );

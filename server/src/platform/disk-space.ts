@@ -1,69 +1,124 @@
+/**
+ * Keeps SZ_MIN_FREE bytes of the disk free, also when many bodies arrive at once: bytes are reserved before they are read. The primary's
+ * `DiskLender` lends space to the processes of a node in large pieces; each process has a `DiskSpace`, which reserves from them, so that
+ * a request rarely waits for another process.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from './http/api-error.ts';
 import type { Body, Sink } from './volumes/body.ts';
 
-/** Space for arriving bytes; call `end` when they have arrived, or will not. */
+const MIB = 1024 * 1024;
+/** Space that is lent at once, unless little is left. */
+const LOAN_BYTES = 256 * MIB;
+/** A sink takes at most this much at once; two such pieces may be on their way to the disk. */
+const PIECE_BYTES = MIB;
+const FIRST_BYTES = 2 * PIECE_BYTES;
+/** The most that is reserved beyond what has arrived. */
+const MAX_AHEAD_BYTES = 64 * PIECE_BYTES;
+/** Bodies that run out of space at the same moment retry after a random time: the later ones get what the earlier ones returned. */
+const RETRY_MS = 1000;
+/** Below this a process borrows more before it needs it, but not more often than REFILL_MS: on a nearly full disk every loan is small. */
+const LOW_BYTES = 64 * MIB;
+const REFILL_MS = 100;
+
+/**
+ * Lends the free space of a disk to the processes that write to it. A loan counts until its process reports it as used or returned, or
+ * ends. By then the bytes show on the disk, so none are lent twice.
+ */
+export class DiskLender {
+  readonly #free: () => number;
+  readonly #minFreeBytes: number;
+  readonly #recall: () => Promise<void>;
+  readonly #loans = new Map<string, number>();
+  /** Borrowers that wait for a recall. */
+  #waiting = 0;
+
+  /** `recall` resolves when every process has returned what it does not need. */
+  constructor(free: () => number, minFreeBytes: number, recall: () => Promise<void> = async () => undefined) {
+    this.#free = free;
+    this.#minFreeBytes = minFreeBytes;
+    this.#recall = recall;
+  }
+
+  /** Lends `least` bytes, more if there is plenty, or 0 if there are fewer. `settled`: bytes of earlier loans that are used up. */
+  async lend(process: string, least: number, settled: number): Promise<number> {
+    this.settle(process, settled);
+    // A refill must not take the space of a process that needs it now.
+    if (least === 0 && this.#waiting > 0) return 0;
+    if (least > 0 && this.#spare() < least) {
+      this.#waiting++;
+      await this.#recall().finally(() => this.#waiting--);
+    }
+    const spare = this.#spare();
+    if (spare < least) return 0;
+    const share = Math.floor(spare / (4 * Math.max(1, this.#loans.size)));
+    const bytes = Math.max(least, Math.min(LOAN_BYTES, share), 0);
+    this.#loans.set(process, (this.#loans.get(process) ?? 0) + bytes);
+    return bytes;
+  }
+
+  /** Bytes of a loan were used up or returned. */
+  settle(process: string, bytes: number): void {
+    this.#loans.set(process, Math.max(0, (this.#loans.get(process) ?? 0) - bytes));
+  }
+
+  /** The process has ended. */
+  forget(process: string): void {
+    this.#loans.delete(process);
+  }
+
+  #spare(): number {
+    let lent = 0;
+    for (const bytes of this.#loans.values()) lent += bytes;
+    return this.#free() - this.#minFreeBytes - lent;
+  }
+}
+
+/** Call `end` when the bytes have been written, or will not be. */
 export interface Reservation {
   end(): void;
 }
 
-const NONE: Reservation = { end: () => undefined };
-
-/** Space for a body that reserves more as its bytes arrive; `body` is to be read in its place. */
+/** Read `body` in place of the original: it reserves more space as its bytes arrive. */
 export interface BodyReservation extends Reservation {
   body: Body;
 }
 
-/** What a sink takes at once, at most; two such pieces may be on their way to the disk. */
-const PIECE_BYTES = 1024 * 1024;
-/** Reserved before the first byte. */
-const FIRST_BYTES = 2 * PIECE_BYTES;
-/** The most that is reserved beyond what has arrived. */
-const MOST_AHEAD_BYTES = 64 * PIECE_BYTES;
-/** When many bodies run out of space at the same moment, each tries once more after a random time: the later ones get what the earlier ones give back. */
-const PATIENCE_MS = 1000;
-
-/** Below this a process asks for more, before it needs it. */
-const LOW_BYTES = 64 * 1024 * 1024;
-/** No more often than this: on a nearly full disk every answer is less than was asked for. */
-const REFILL_MS = 100;
+const NONE: Reservation = { end: () => undefined };
 
 interface Dependencies {
-  /** Free bytes of the filesystem of the data folder. */
+  /** Free bytes of the data folder's filesystem. */
   free: () => number;
   minFreeBytes: number;
-  /** Whether volumes lie there; with S3 only pulls land there. */
+  /** Whether volumes are stored there; with S3 only pulls write to it. */
   holdsVolumes: boolean;
-  /** `Lender.lend` for this process: at least so many bytes, or none. `ended`: those lent before that are used up. */
-  borrow: (least: number, ended: number) => Promise<number>;
+  /** `DiskLender.lend` for this process. */
+  borrow: (least: number, settled: number) => Promise<number>;
 }
 
-/**
- * Keeps free what SZ_MIN_FREE says, also when many bodies come in at once: bytes are reserved before they are read. A body
- * reserves about as much as has arrived of it, so that clients that send nothing hold no space. A process reserves
- * out of what it was lent in large pieces, so that a request waits for no other process.
- */
-export class Space {
+export class DiskSpace {
   readonly #deps: Dependencies;
-  #lent = 0;
-  #ended = 0;
+  /** Borrowed and not reserved. */
+  #available = 0;
+  /** Used up since the last loan. */
+  #settled = 0;
   #refilledAt = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
   }
 
-  /** Looks whether volumes would fit and reserves nothing: for an init, whose bytes may never come. */
-  look(bytes: number): void {
+  /** Refuses volumes that do not fit, without reserving: after init the bytes may never come. */
+  requireForVolumes(bytes: number): void {
     if (this.#deps.holdsVolumes) this.#requireFree(bytes);
   }
 
-  /** For bytes that this server writes itself. */
+  /** Reserves space for volumes that the server writes itself. */
   async forVolumes(bytes: number): Promise<Reservation> {
     return this.#deps.holdsVolumes ? this.#reserve(bytes) : NONE;
   }
 
-  /** For bytes that a client sends, or not. Refuses at once what does not fit now. */
+  /** Reserves space for a body as it arrives, so that clients that send nothing hold none. Refuses at once what does not fit now. */
   async forBody(bytes: number, body: Body): Promise<BodyReservation> {
     if (!this.#deps.holdsVolumes) return { ...NONE, body };
     if (bytes <= FIRST_BYTES) return { ...(await this.#reserve(bytes)), body };
@@ -72,16 +127,16 @@ export class Space {
     return this.#growing(bytes, body);
   }
 
-  /** A pull lands first; `copied` of its bytes are in the volume store as well at a time. */
+  /** Reserves space for a pull, of which `copied` bytes at a time are also in the volume store. */
   forLanding(bytes: number, copied: number): Promise<Reservation> {
     return this.#reserve(bytes + (this.#deps.holdsVolumes ? copied : 0));
   }
 
-  /** What this process was lent and does not need for what is under way. */
-  giveBack(): number {
-    const unused = this.#lent + this.#ended;
-    this.#lent = 0;
-    this.#ended = 0;
+  /** Returns what this process has borrowed and does not need now. */
+  returnUnused(): number {
+    const unused = this.#available + this.#settled;
+    this.#available = 0;
+    this.#settled = 0;
     return unused;
   }
 
@@ -90,7 +145,7 @@ export class Space {
     let ended = false;
     return {
       end: () => {
-        if (!ended) this.#ended += bytes;
+        if (!ended) this.#settled += bytes;
         ended = true;
       },
     };
@@ -99,32 +154,32 @@ export class Space {
   #growing(size: number, body: Body): BodyReservation {
     let reserved = FIRST_BYTES;
     let arrived = 0;
-    /** Bytes that show on the disk and so are not reserved any more. */
+    /** Bytes that show on the disk, so that they need no reservation. */
     let settled = 0;
     let isOver = false;
     const settle = (upTo: number) => {
-      this.#ended += upTo - settled;
+      this.#settled += upTo - settled;
       settled = upTo;
     };
     const grow = (): Promise<void> | undefined => {
       settle(Math.max(settled, arrived - 2 * PIECE_BYTES));
-      const ahead = Math.min(Math.max(arrived, PIECE_BYTES), MOST_AHEAD_BYTES);
+      const ahead = Math.min(Math.max(arrived, PIECE_BYTES), MAX_AHEAD_BYTES);
       const more = Math.min(size - reserved, ahead);
-      if (this.#takeNow(more)) {
+      if (this.#takeAvailable(more)) {
         reserved += more;
         return undefined;
       }
-      return this.#takePatiently(more).then(() => {
+      return this.#takeOrRetry(more).then(() => {
         reserved += more;
-        // The client may have gone in the meantime.
+        // The client may have gone while this waited.
         if (isOver) settle(reserved);
       });
     };
     const advance = (sink: Sink, count: number): Promise<void> | undefined => {
-      const wait = sink.advance(count);
+      const written = sink.advance(count);
       arrived += count;
       const more = reserved < size && reserved - arrived < PIECE_BYTES ? grow() : undefined;
-      return more ? Promise.all([wait, more]).then(() => undefined) : wait;
+      return more ? Promise.all([written, more]).then(() => undefined) : written;
     };
     const pour = (sink: Sink) =>
       body.pour({ target: () => sink.target(), advance: (count) => advance(sink, count) });
@@ -135,30 +190,29 @@ export class Space {
     return { body: { pour }, end };
   }
 
-  async #takePatiently(bytes: number): Promise<void> {
+  async #takeOrRetry(bytes: number): Promise<void> {
     try {
       await this.#take(bytes);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      await sleep(Math.random() * PATIENCE_MS);
+      await sleep(Math.random() * RETRY_MS);
       await this.#take(bytes);
     }
   }
 
   async #take(bytes: number): Promise<void> {
-    if (this.#takeNow(bytes)) return;
+    if (this.#takeAvailable(bytes)) return;
     this.#requireFree(bytes);
     const lent = await this.#borrow(bytes);
     if (lent < bytes) throw nearlyFull();
-    this.#lent += lent - bytes;
-    if (this.#lent < LOW_BYTES) this.#refill();
+    this.#available += lent - bytes;
+    if (this.#available < LOW_BYTES) this.#refill();
   }
 
-  /** Takes it from what this process was lent, if that is enough. */
-  #takeNow(bytes: number): boolean {
-    if (this.#lent < bytes || !this.#isFree(bytes)) return false;
-    this.#lent -= bytes;
-    if (this.#lent < LOW_BYTES) this.#refill();
+  #takeAvailable(bytes: number): boolean {
+    if (this.#available < bytes || !this.#isFree(bytes)) return false;
+    this.#available -= bytes;
+    if (this.#available < LOW_BYTES) this.#refill();
     return true;
   }
 
@@ -168,23 +222,23 @@ export class Space {
     this.#refilledAt = now;
     this.#borrow(0).then(
       (bytes) => {
-        this.#lent += bytes;
+        this.#available += bytes;
       },
-      () => undefined /* whoever needs it asks again, and is told */,
+      () => undefined /* a request that needs space borrows again and gets the error */,
     );
   }
 
   #borrow(least: number): Promise<number> {
-    const ended = this.#ended;
-    this.#ended = 0;
-    return this.#deps.borrow(least, ended);
+    const settled = this.#settled;
+    this.#settled = 0;
+    return this.#deps.borrow(least, settled);
   }
 
   #requireFree(bytes: number): void {
     if (!this.#isFree(bytes)) throw nearlyFull();
   }
 
-  /** Only this shows what other programs write to the disk. */
+  /** Asks the filesystem: other programs write to the disk too. */
   #isFree(bytes: number): boolean {
     return this.#deps.free() - bytes >= this.#deps.minFreeBytes;
   }

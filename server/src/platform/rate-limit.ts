@@ -1,168 +1,149 @@
+/**
+ * Limits how many bytes a second an account sends and reads on one node. One `RateLedger` in each node counts what every account has
+ * used; each process has a `RateLimiter`, which asks it and then delays bodies while they stream.
+ */
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TryLater } from './http/api-error.ts';
 import type { Body, Sink } from './volumes/body.ts';
 
-/** What was not used of the last second may be used at once. */
+/** The unused rate of the last second may be used at once. */
 const BURST_MS = 1_000;
 /**
- * Whoever would wait longer is sent away: one who waits holds space, memory and a file, and nobody notices that the peer has
- * gone. So of one account a few hundred wait at most, however many come.
+ * Requests that would wait longer are refused: a waiting request holds disk space, memory and a descriptor, and does not notice that its
+ * client has gone. This bounds the waiting requests of an account to a few hundred.
  */
-export const LONGEST_WAIT_MS = 30_000;
-const MOST_KEPT = 1_000;
-/** So many bytes are paid for at once: few enough that many connections wait for each other only briefly. */
-const LEAST_PIECE = 16 * 1024;
-const LARGEST_PIECE = 1024 * 1024;
-const PIECES_A_SECOND = 8;
+export const MAX_WAIT_MS = 30_000;
+const MAX_KEYS = 1_000;
+/** Bytes that are counted in one step: few enough that connections of the same account wait for each other only briefly. */
+const MIN_STEP = 16 * 1024;
+const MAX_STEP = 1024 * 1024;
+const STEPS_PER_SECOND = 8;
 
-/** Until when each account has used its rate up; one for each node. */
-export class RateBook {
-  readonly #freeAt = new Map<string, number>();
+/** Knows until when each key has used up its rate. */
+export class RateLedger {
+  readonly #usedUntil = new Map<string, number>();
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /**
-   * Counts bytes of somebody who may have `rate` of them a second; says for how many milliseconds they have to wait. Where
-   * that is more than `LONGEST_WAIT_MS` nothing is counted.
-   */
-  take(who: string, bytes: number, rate: number): number {
+  /** Counts `bytes` against `rate` bytes a second and returns how many milliseconds to wait. Counts nothing if that is over MAX_WAIT_MS. */
+  take(key: string, bytes: number, rate: number): number {
     const now = this.#now();
-    const freeAt = Math.max(this.#freeAt.get(who) ?? 0, now - BURST_MS);
-    const wait = Math.max(0, freeAt - now);
-    if (wait > LONGEST_WAIT_MS) return wait;
-    this.#freeAt.set(who, freeAt + (bytes * 1000) / rate);
-    if (this.#freeAt.size > MOST_KEPT) this.#forget(now - BURST_MS);
+    const usedUntil = Math.max(this.#usedUntil.get(key) ?? 0, now - BURST_MS);
+    const wait = Math.max(0, usedUntil - now);
+    if (wait > MAX_WAIT_MS) return wait;
+    this.#usedUntil.set(key, usedUntil + (bytes * 1000) / rate);
+    if (this.#usedUntil.size > MAX_KEYS) this.#forgetUnused(now - BURST_MS);
     return wait;
   }
 
-  /** How many are remembered. */
   get size(): number {
-    return this.#freeAt.size;
+    return this.#usedUntil.size;
   }
 
-  #forget(before: number): void {
-    for (const [who, freeAt] of this.#freeAt) if (freeAt < before) this.#freeAt.delete(who);
+  #forgetUnused(since: number): void {
+    for (const [key, usedUntil] of this.#usedUntil) if (usedUntil < since) this.#usedUntil.delete(key);
   }
 }
 
-/** As `RateBook.take`, which may be in another process. */
-export type TakeRate = (who: string, bytes: number, rate: number) => Promise<number>;
+/** `RateLedger.take`, possibly in another process. */
+export type TakeRate = (key: string, bytes: number, rate: number) => Promise<number>;
 
-/** Whose bytes they are, and what of them an operator allows a second; null: as fast as they come. */
-export interface Paced {
+/** An account with its rates in bytes a second; null: unlimited. */
+export interface AccountRates {
   username: string;
   uploadRate: number | null;
   downloadRate: number | null;
 }
 
-/** Holds bodies back to the rate of their account, while they stream: whoever sends or reads faster waits. */
-export class Pace {
+export class RateLimiter {
   readonly #take: TakeRate;
 
   constructor(take: TakeRate) {
     this.#take = take;
   }
 
-  /** A body on its way in. */
-  upload(body: Body, { username, uploadRate }: Paced): Body {
+  limitUpload(body: Body, { username, uploadRate }: AccountRates): Body {
     if (uploadRate === null) return body;
-    const pay = this.#payer(`up ${username}`, uploadRate);
+    const step = stepOf(uploadRate);
+    const wait = this.#waitFor(`up ${username}`, uploadRate);
     return {
       pour: async (sink) => {
-        const paced = new PacedSink(sink, pieceOf(uploadRate), pay);
-        await body.pour(paced);
-        // Else many small bodies would cost nothing.
-        await pay(paced.unpaid);
+        let uncounted = 0;
+        const limited: Sink = {
+          target: () => sink.target().subarray(0, step),
+          advance: (count) => {
+            const written = sink.advance(count);
+            uncounted += count;
+            if (uncounted < step) return written;
+            const turn = wait(uncounted);
+            uncounted = 0;
+            return Promise.all([written, turn]).then(() => undefined);
+          },
+        };
+        await body.pour(limited);
+        // Otherwise many small bodies would cost nothing.
+        await wait(uncounted);
       },
     };
   }
 
-  /** Where a volume on its way out is written to instead; `end` leaves the connection as it is. */
-  download(to: Writable, { username, downloadRate }: Paced): { writable: Writable; end: () => void } {
+  /** Returns a stream that writes to `to` at the account's rate; `end` detaches it and leaves `to` open. */
+  limitDownload(
+    to: Writable,
+    { username, downloadRate }: AccountRates,
+  ): { writable: Writable; end: () => void } {
     if (downloadRate === null) return { writable: to, end: () => undefined };
-    const pay = this.#payer(`down ${username}`, downloadRate);
-    const writable = new PacedWritable(to, pieceOf(downloadRate), pay);
-    return { writable, end: () => writable.leave() };
+    const wait = this.#waitFor(`down ${username}`, downloadRate);
+    const writable = new LimitedWritable(to, stepOf(downloadRate), wait);
+    return { writable, end: () => writable.detach() };
   }
 
-  /** Before an answer of so many bytes that leaves at once. */
-  async answer(bytes: number, { username, downloadRate }: Paced): Promise<void> {
-    if (downloadRate !== null) await this.#payer(`down ${username}`, downloadRate)(bytes);
+  /** Waits before a response of this size that is sent in one piece. */
+  async limitResponse(bytes: number, { username, downloadRate }: AccountRates): Promise<void> {
+    if (downloadRate !== null) await this.#waitFor(`down ${username}`, downloadRate)(bytes);
   }
 
-  /** Whether somebody asks more often than so many times a second: those of the longest wait may come at once. */
-  async isTooOften(who: string, timesASecond: number): Promise<boolean> {
-    return (await this.#take(who, 1, timesASecond)) > LONGEST_WAIT_MS;
+  /** Counts one request; true if there were more than this many a second for longer than MAX_WAIT_MS. */
+  async isTooFrequent(key: string, requestsPerSecond: number): Promise<boolean> {
+    return (await this.#take(key, 1, requestsPerSecond)) > MAX_WAIT_MS;
   }
 
-  #payer(who: string, rate: number): Pay {
+  #waitFor(key: string, rate: number): Wait {
     return async (bytes, signal) => {
       if (bytes === 0) return;
-      const ms = await this.#take(who, bytes, rate);
-      if (ms > LONGEST_WAIT_MS) throw tooMuch();
+      const ms = await this.#take(key, bytes, rate);
+      if (ms > MAX_WAIT_MS) throw rateExceeded();
       if (ms > 0) await sleep(ms, undefined, signal && { signal });
     };
   }
 }
 
-/** `signal` ends the wait. */
-type Pay = (bytes: number, signal?: AbortSignal) => Promise<void>;
+/** Waits until the account may transfer these bytes, or the signal aborts. */
+type Wait = (bytes: number, signal?: AbortSignal) => Promise<void>;
 
-const tooMuch = () =>
-  new TryLater(
-    429,
-    'too much at once for the rate of this account; use fewer connections',
-    LONGEST_WAIT_MS / 1000,
-  );
+const rateExceeded = () =>
+  new TryLater(429, 'this account exceeds its transfer rate; use fewer connections', MAX_WAIT_MS / 1000);
 
-const pieceOf = (rate: number) =>
-  Math.min(LARGEST_PIECE, Math.max(LEAST_PIECE, Math.floor(rate / PIECES_A_SECOND)));
+const stepOf = (rate: number) => Math.min(MAX_STEP, Math.max(MIN_STEP, Math.floor(rate / STEPS_PER_SECOND)));
 
-class PacedSink implements Sink {
-  readonly #sink: Sink;
-  readonly #piece: number;
-  readonly #pay: Pay;
-  /** Less than a piece. */
-  unpaid = 0;
-
-  constructor(sink: Sink, piece: number, pay: Pay) {
-    this.#sink = sink;
-    this.#piece = piece;
-    this.#pay = pay;
-  }
-
-  target(): Uint8Array {
-    return this.#sink.target().subarray(0, this.#piece);
-  }
-
-  advance(count: number): Promise<void> | undefined {
-    const wait = this.#sink.advance(count);
-    this.unpaid += count;
-    if (this.unpaid < this.#piece) return wait;
-    const paid = this.#pay(this.unpaid);
-    this.unpaid = 0;
-    return Promise.all([wait, paid]).then(() => undefined);
-  }
-}
-
-class PacedWritable extends Writable {
+class LimitedWritable extends Writable {
   readonly #to: Writable;
-  readonly #piece: number;
-  readonly #pay: Pay;
+  readonly #step: number;
+  readonly #wait: Wait;
   readonly #onClose = () => this.destroy();
-  readonly #gone = new AbortController();
+  readonly #closed = new AbortController();
 
-  constructor(to: Writable, piece: number, pay: Pay) {
+  constructor(to: Writable, step: number, wait: Wait) {
     super();
     this.#to = to;
-    this.#piece = piece;
-    this.#pay = pay;
+    this.#step = step;
+    this.#wait = wait;
     to.once('close', this.#onClose);
-    // Whoever writes is told; nobody else listens.
+    // Writers get the error through their callback; without a listener it would end the process.
     this.on('error', () => undefined);
   }
 
@@ -173,20 +154,20 @@ class PacedWritable extends Writable {
     );
   }
 
-  /** What waits is not kept in memory for a peer that is gone. */
+  /** Ends the wait, which would keep the bytes in memory for a client that has gone. */
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#gone.abort();
+    this.#closed.abort();
     done(error);
   }
 
-  leave(): void {
+  detach(): void {
     this.#to.off('close', this.#onClose);
   }
 
   async #send(bytes: Buffer): Promise<void> {
-    for (let at = 0; at < bytes.length; at += this.#piece) {
-      const piece = bytes.subarray(at, at + this.#piece);
-      await this.#pay(piece.length, this.#gone.signal);
+    for (let at = 0; at < bytes.length; at += this.#step) {
+      const piece = bytes.subarray(at, at + this.#step);
+      await this.#wait(piece.length, this.#closed.signal);
       await new Promise<void>((resolve, reject) => {
         this.#to.write(piece, (error) => (error ? reject(error) : resolve()));
       });

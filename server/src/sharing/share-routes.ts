@@ -6,14 +6,14 @@ import { type Sendable, sendVolume } from '../files/download.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
 import { countFault } from '../platform/http/request-metrics.ts';
-import type { Paced } from '../platform/rate-limit.ts';
+import type { AccountRates } from '../platform/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { ShareVisit } from './shares.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 export function shareHandlers(
-  { shares, pace, metrics }: Pick<Services, 'shares' | 'pace' | 'metrics'>,
+  { shares, rateLimiter, metrics }: Pick<Services, 'shares' | 'rateLimiter' | 'metrics'>,
   address: (request: FastifyRequest) => CallerAddress,
   countOut: (bytes: number) => void,
 ) {
@@ -30,8 +30,8 @@ export function shareHandlers(
       ticket: header(request, headers.shareTicket),
     };
   };
-  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable, paced: Paced) => {
-    const pacing = (to: Writable) => pace.download(to, paced);
+  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable, paced: AccountRates) => {
+    const pacing = (to: Writable) => rateLimiter.limitDownload(to, paced);
     countOut(await sendVolume(request, reply, found, pacing, (error) => countFault(metrics, error)));
     return reply;
   };

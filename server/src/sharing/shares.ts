@@ -22,7 +22,7 @@ import { unknownVolume } from '../files/refusals.ts';
 import type { Metadata } from '../metadata.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
-import type { Paced } from '../platform/rate-limit.ts';
+import type { AccountRates } from '../platform/rate-limit.ts';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
 import type { FoundShare } from './shares-table.ts';
 import { addressCount, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
@@ -153,7 +153,7 @@ export class Shares {
 
   /** Wherever an answer tells whether somebody has a name: all of these count together. */
   async #requireFewNames(accountId: string): Promise<void> {
-    if (await this.#deps.pace.isTooOften(`names ${accountId}`, NAMES_A_SECOND))
+    if (await this.#deps.rateLimiter.isTooFrequent(`names ${accountId}`, NAMES_A_SECOND))
       throw new TryLater(429, 'you have asked for too many names; try again later', 60);
   }
 
@@ -246,7 +246,7 @@ export class Shares {
     number: number,
     idx: number,
     whole: boolean,
-  ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume; paced: Paced }> {
+  ): Promise<{ file: ReadableFile; sha256: string; volume: OpenVolume; paced: AccountRates }> {
     const { fileId, file, paced } = await this.#readable({ id, ticket, network }, number, idx);
     if (!file.volume) throw unknownVolume();
     const volume = await this.#deps.volumes.open(fileId, file.volume, whole);
@@ -255,7 +255,7 @@ export class Shares {
   }
 
   /** The digests of all volumes of a shared file, and at whose rate they are sent. */
-  async openDigests(visit: ShareVisit, number: number): Promise<SmallBody & { paced: Paced }> {
+  async openDigests(visit: ShareVisit, number: number): Promise<SmallBody & { paced: AccountRates }> {
     const { fileId, paced } = await this.#readable(visit, number, 1);
     return { ...digestsOf(await this.#deps.metadata.files.volumes(fileId)), paced };
   }
@@ -265,7 +265,7 @@ export class Shares {
     { id, ticket, network }: Pick<ShareVisit, 'id' | 'ticket' | 'network'>,
     number: number,
     idx: number,
-  ): Promise<{ fileId: string; file: ReadableFile; paced: Paced }> {
+  ): Promise<{ fileId: string; file: ReadableFile; paced: AccountRates }> {
     const { metadata, config } = this.#deps;
     // A database does not take every number.
     const possible = number <= limits.shareFiles && idx <= limits.volumesPerFile;

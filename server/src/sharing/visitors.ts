@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
-import type { Pace } from '../platform/rate-limit.ts';
+import type { RateLimiter } from '../platform/rate-limit.ts';
 import type { AddressCount } from './visits-table.ts';
 
 /** Of requests that name a link, from one address on one node: so many a second, and those of half a minute at once. */
@@ -45,7 +45,7 @@ export const iso = (time: number) => new Date(time).toISOString();
 export const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
 
 export interface VisitorDependencies {
-  pace: Pick<Pace, 'isTooOften'>;
+  rateLimiter: Pick<RateLimiter, 'isTooFrequent'>;
   config: Pick<Config, 'shares'>;
   onRefusal?: (reason: Refusal) => void;
   now?: () => number;
@@ -79,7 +79,7 @@ export class Visitors {
   }
 
   async requireSeldom(network: string): Promise<void> {
-    if (!(await this.#deps.pace.isTooOften(`visit ${network}`, VISITS_A_SECOND))) return;
+    if (!(await this.#deps.rateLimiter.isTooFrequent(`visit ${network}`, VISITS_A_SECOND))) return;
     throw this.refused(
       'limit',
       new TryLater(429, 'too many requests from your address; try again later', 60),

@@ -12,7 +12,7 @@ import { BodiesAtOnce } from './upload-slots.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function batchHandler(bodies: Bodies, { transfers, mode, pace, metrics, config }: Services) {
+export function batchHandler(bodies: Bodies, { transfers, mode, rateLimiter, metrics, config }: Services) {
   const atOnce = new BodiesAtOnce(config.workers);
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
   return async (request: FastifyRequest) => {
@@ -34,7 +34,7 @@ export function batchHandler(bodies: Bodies, { transfers, mode, pace, metrics, c
         transferId,
         init: () => initFor(caller, init, `files/${at}/init`),
         announced: size,
-        body: pace.upload(part, caller),
+        body: rateLimiter.limitUpload(part, caller),
         turn: part.turn,
         skip: () => part.skip(),
       };

@@ -45,7 +45,7 @@ const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);
 
 export function volumeHandler(services: Services): VolumeHandler {
-  const { sessions, metadata, transfers, mode, pace, config, log, metrics } = services;
+  const { sessions, metadata, transfers, mode, rateLimiter, config, log, metrics } = services;
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
   const bodies = new BodiesAtOnce(config.workers);
   return async (put, body, begin, remote, reqId) => {
@@ -62,7 +62,7 @@ export function volumeHandler(services: Services): VolumeHandler {
         user = caller.username;
         requireFound(caller, found.transfer);
         await mode.requireWritable();
-        const paced = pace.upload(body, caller);
+        const paced = rateLimiter.limitUpload(body, caller);
         const number = volumeNumber(idx);
         const receive = () => transfers.receive(transferId, found.transfer, number, paced, put, begin);
         await bodies.run(senderOf(caller), `${transferId} ${number}`, receive);
@@ -72,7 +72,7 @@ export function volumeHandler(services: Services): VolumeHandler {
         user = caller.username;
         await mode.requireWritable();
         const init = () => initFor(caller, put.init);
-        const file = { transferId, init, announced: length, body: pace.upload(body, caller) };
+        const file = { transferId, init, announced: length, body: rateLimiter.limitUpload(body, caller) };
         const receive = () => transfers.whole.receive(file, caller, begin);
         const fileId = await bodies.run(senderOf(caller), undefined, receive);
         done = { status: 'done', file_id: fileId };

@@ -3,7 +3,7 @@ import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { manifestOf } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
-import type { Space } from '../platform/disk-space.ts';
+import type { DiskSpace } from '../platform/disk-space.ts';
 import { isNoSpace, StoreError, StoreUnavailable, VolumeRejected } from '../platform/errors.ts';
 import { ApiError, DetailError, OutOfScope, TryLater } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
@@ -58,11 +58,17 @@ interface Stored {
 export class WholeFiles {
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
-  readonly #space: Space;
+  readonly #space: DiskSpace;
   readonly #settings: Settings;
   readonly #now: () => number;
 
-  constructor(metadata: Metadata, volumes: VolumeStore, space: Space, settings: Settings, now: () => number) {
+  constructor(
+    metadata: Metadata,
+    volumes: VolumeStore,
+    space: DiskSpace,
+    settings: Settings,
+    now: () => number,
+  ) {
     this.#metadata = metadata;
     this.#volumes = volumes;
     this.#space = space;

@@ -19,7 +19,7 @@ import { type AccountRef, type Caller, lastUse } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { manifestFor } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
-import type { Space } from '../platform/disk-space.ts';
+import type { DiskSpace } from '../platform/disk-space.ts';
 import { isOsError, VolumeRejected } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { newFileId, newTransferId } from '../platform/ids.ts';
@@ -61,11 +61,17 @@ export class Transfers {
   readonly #streamed: StreamedVolumes;
   readonly #metadata: Metadata;
   readonly #volumes: VolumeStore;
-  readonly #space: Space;
+  readonly #space: DiskSpace;
   readonly #settings: Settings;
   readonly #now: () => number;
 
-  constructor(metadata: Metadata, volumes: VolumeStore, space: Space, settings: Settings, now = Date.now) {
+  constructor(
+    metadata: Metadata,
+    volumes: VolumeStore,
+    space: DiskSpace,
+    settings: Settings,
+    now = Date.now,
+  ) {
     this.#metadata = metadata;
     this.#volumes = volumes;
     this.#space = space;
@@ -89,7 +95,7 @@ export class Transfers {
     maker: Maker,
     create: (ids: Required<NewIds>, bounds: Bounds) => Promise<Creation>,
   ): Promise<string> {
-    this.#space.look(init.storedSize);
+    this.#space.requireForVolumes(init.storedSize);
     const ids = { transferId: newTransferId(), fileId: newFileId(), ...makerOf(maker), now: this.#now() };
     const open = { transfers: this.#settings.openTransfers, volumes: this.#settings.openVolumes };
     // Side by side: nobody knows the transfer before both are there, and the sweeper removes what a crash leaves.

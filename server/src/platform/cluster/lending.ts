@@ -1,10 +1,9 @@
-/** Space between the processes of a node: the primary lends, workers borrow. See transfers/space.ts and transfers/lender.ts. */
+/** Disk space between the processes of a node: the primary lends, workers borrow. See platform/disk-space.ts. */
 import cluster, { type Worker } from 'node:cluster';
 import { statfsSync } from 'node:fs';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
-import { Lender } from '../disk-lender.ts';
-import { Space } from '../disk-space.ts';
+import { DiskLender, DiskSpace } from '../disk-space.ts';
 
 /** A worker that is too busy to answer in this time keeps what it has. */
 const RECALL_MS = 1000;
@@ -49,7 +48,7 @@ export function lendToWorkers(config: Config): void {
     });
     return recalling;
   };
-  const lender = new Lender(() => freeBytes(config), config.minFreeBytes, recall);
+  const lender = new DiskLender(() => freeBytes(config), config.minFreeBytes, recall);
   const answer = async (worker: Worker, { id, least, ended }: Message & { space: 'borrow' }) => {
     // A disk that cannot be asked has told the worker already.
     const bytes = await lender.lend(nameOf(worker), least, ended).catch(() => 0);
@@ -73,12 +72,12 @@ export function lendToWorkers(config: Config): void {
 const nameOf = (worker: Worker) => String(worker.id);
 
 /** The space of this process: a worker borrows from the primary, any other process is alone. */
-export function openSpace(config: Config): Space {
+export function openSpace(config: Config): DiskSpace {
   const free = () => freeBytes(config);
   const common = { free, minFreeBytes: config.minFreeBytes, holdsVolumes: config.s3 === undefined };
   if (!cluster.isWorker) {
-    const lender = new Lender(free, config.minFreeBytes);
-    return new Space({ ...common, borrow: (least, ended) => lender.lend('this', least, ended) });
+    const lender = new DiskLender(free, config.minFreeBytes);
+    return new DiskSpace({ ...common, borrow: (least, ended) => lender.lend('this', least, ended) });
   }
   const waiting = new Map<number, (bytes: number) => void>();
   let last = 0;
@@ -88,12 +87,12 @@ export function openSpace(config: Config): Space {
       waiting.set(id, resolve);
       process.send!({ space: 'borrow', id, least, ended } satisfies Message);
     });
-  const space = new Space({ ...common, borrow });
+  const space = new DiskSpace({ ...common, borrow });
   process.on('message', (message: unknown) => {
     if (!isOurs(message)) return;
     if (message.space === 'recall') {
       // Messages that came together are heard in one go, and what was lent a moment ago is counted only after them.
-      setImmediate(() => process.send!({ space: 'returned', bytes: space.giveBack() } satisfies Message));
+      setImmediate(() => process.send!({ space: 'returned', bytes: space.returnUnused() } satisfies Message));
     }
     if (message.space === 'lent') {
       waiting.get(message.id)?.(message.bytes);

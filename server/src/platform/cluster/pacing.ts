@@ -1,6 +1,6 @@
-/** Rates of accounts between the processes of a node: the primary keeps the book, workers ask. See transfers/rate-limit.ts. */
+/** Rate limits between the processes of a node: the primary keeps the ledger, workers ask. See platform/rate-limit.ts. */
 import cluster from 'node:cluster';
-import { Pace, RateBook } from '../rate-limit.ts';
+import { RateLedger, RateLimiter } from '../rate-limit.ts';
 
 type Message =
   | { pace: 'take'; id: number; who: string; bytes: number; rate: number }
@@ -12,20 +12,20 @@ function isOurs(message: unknown): message is Message {
 
 /** The primary's side. */
 export function paceWorkers(): void {
-  const book = new RateBook();
+  const ledger = new RateLedger();
   cluster.on('message', (worker, message: unknown) => {
     if (!isOurs(message) || message.pace !== 'take') return;
     const { id, who, bytes, rate } = message;
-    const ms = book.take(who, bytes, rate);
+    const ms = ledger.take(who, bytes, rate);
     if (worker.isConnected()) worker.send({ pace: 'wait', id, ms } satisfies Message);
   });
 }
 
-/** The pace of this process: a worker asks the primary, any other process is alone. */
-export function openPace(): Pace {
+/** The rate limiter of this process: a worker asks the primary, any other process is alone. */
+export function openRateLimiter(): RateLimiter {
   if (!cluster.isWorker) {
-    const book = new RateBook();
-    return new Pace(async (who, bytes, rate) => book.take(who, bytes, rate));
+    const ledger = new RateLedger();
+    return new RateLimiter(async (who, bytes, rate) => ledger.take(who, bytes, rate));
   }
   const waiting = new Map<number, (ms: number) => void>();
   let last = 0;
@@ -34,7 +34,7 @@ export function openPace(): Pace {
     waiting.get(message.id)?.(message.ms);
     waiting.delete(message.id);
   });
-  return new Pace(
+  return new RateLimiter(
     (who, bytes, rate) =>
       new Promise((resolve) => {
         const id = ++last;

@@ -1,7 +1,7 @@
 import type { PullBody, PullProgress, Volume } from '@szafa/protocol';
 import type { Config } from '../../config.ts';
 import type { Metadata } from '../../metadata.ts';
-import type { Reservation, Space } from '../../platform/disk-space.ts';
+import type { DiskSpace, Reservation } from '../../platform/disk-space.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
 import { ApiError, TryLater } from '../../platform/http/api-error.ts';
 import { inParallel } from '../../platform/parallel.ts';
@@ -23,7 +23,7 @@ const RETRY_SECONDS = 5;
 
 interface Dependencies {
   metadata: Metadata;
-  space: Space;
+  space: DiskSpace;
   transfers: Transfers;
   config: Pick<Config, 'dataFolder' | 'pullAllow' | 'pullsOfAccount' | 'pullsOfNode'>;
   /** Names this process among those that share the stores, and its node. */

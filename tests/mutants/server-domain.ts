@@ -439,7 +439,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an init does not look whether the disk has room',
     file: 'server/src/transfers/transfers.ts',
-    find: '    this.#space.look(init.storedSize);\n',
+    find: '    this.#space.requireForVolumes(init.storedSize);\n',
     replace: '',
     tests: ['tests/blackbox/settings.test.ts'],
     only: 'SZ_MIN_FREE',

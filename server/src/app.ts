@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { authentication, lookedAt } from './accounts/authentication.ts';
+import { authentication, preAuthenticated } from './accounts/authentication.ts';
 import { accountHandlers } from './accounts/routes.ts';
 import { leaveToNginx } from './fastlane/accel.ts';
 import { VolumeLanes } from './fastlane/lane.ts';
@@ -74,7 +74,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       method,
       route: routeOptions.url ?? 'unknown',
       status: reply.raw.statusCode,
-      ms: reply.elapsedTime + (lookedAt.get(request.raw)?.ms ?? 0),
+      ms: reply.elapsedTime + (preAuthenticated.get(request.raw)?.ms ?? 0),
       user: caller?.username,
       params: (params ?? {}) as Partial<Params>,
       ip,

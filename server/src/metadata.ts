@@ -1,6 +1,6 @@
 import type { Lookup } from './accounts/account-rows.ts';
 import { AccountsTable } from './accounts/accounts-table.ts';
-import { DeparturesTable } from './accounts/deletion-table.ts';
+import { DeletionsTable } from './accounts/deletion-table.ts';
 import { FactorsTable } from './accounts/factors-table.ts';
 import { InvitationsTable } from './accounts/invitations-table.ts';
 import { PasskeysTable } from './accounts/passkeys-table.ts';
@@ -39,7 +39,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly arrivals = new ArrivalsTable(this.sql);
   readonly audit = new AuditTable(this.sql);
   readonly checks = new ChecksTable(this.sql);
-  readonly departures = new DeparturesTable(this.sql);
+  readonly deletions = new DeletionsTable(this.sql);
   readonly dirs = new DirsTable(this.sql);
   readonly documents = new DocumentsTable(this.sql);
   readonly factors = new FactorsTable(this.sql);

@@ -8,7 +8,7 @@ import type { Dialect, Sql } from './platform/sql/sql.ts';
  */
 const migrations: ((dialect: Dialect) => string[])[] = [
   ({ serial, clustered }) => [
-    // The id tells an account from an earlier one of the same name. One that is leaving is being deleted; see departures.ts.
+    // The id tells an account from an earlier one of the same name. leaving_since: it is being deleted; see accounts/deletion.ts.
     // Limits are NULL where the settings hold.
     `CREATE TABLE users (
       username TEXT PRIMARY KEY, account_id TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL,

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Accounts } from './accounts/accounts.ts';
-import { Departures } from './accounts/deletion.ts';
-import { Reach } from './accounts/scope.ts';
+import { AccountDeletion } from './accounts/deletion.ts';
 import { Sessions } from './accounts/sessions.ts';
+import { TokenScope } from './accounts/token-scope.ts';
 import type { Config } from './config.ts';
 import { Files } from './files/files.ts';
 import { Thumbnails } from './files/thumbnails.ts';
@@ -42,10 +42,10 @@ export interface Services {
   custody: Custody;
   accounts: Accounts;
   sessions: Sessions;
-  reach: Reach;
+  tokenScope: TokenScope;
   shares: Shares;
   requests: Requests;
-  departures: Departures;
+  accountDeletion: AccountDeletion;
   files: Files;
   thumbnails: Thumbnails;
   transfers: Transfers;
@@ -128,8 +128,8 @@ export async function openServices(
   const onFailure = (reason: 'wrong' | 'limit') => metrics.add('szafa_login_failures_total', { reason });
   const accounts = new Accounts(metadata, config, { onFailure });
   const sessions = new Sessions(metadata, config, systemToken);
-  const reach = new Reach(metadata);
-  const departures = new Departures(metadata, volumes);
+  const tokenScope = new TokenScope(metadata);
+  const accountDeletion = new AccountDeletion(metadata, volumes);
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
   const files = new Files(metadata, volumes, space, config, custody);
@@ -150,7 +150,7 @@ export async function openServices(
   });
   const stores = { metadata, volumes, custody, mode };
   const rules = {
-    ...{ accounts, sessions, reach, departures, files, thumbnails, transfers, pulls, rateLimiter },
+    ...{ accounts, sessions, tokenScope, accountDeletion, files, thumbnails, transfers, pulls, rateLimiter },
     ...{ shares, requests },
   };
   return { config, log, ...stores, ...rules, metrics };

@@ -7,7 +7,7 @@ import type { SqlStore } from '../src/platform/sql/sql.ts';
 import { migrate, requireVersion } from '../src/schema.ts';
 import { accountsContract } from './metadata.accounts.ts';
 import { checksContract } from './metadata.checks.ts';
-import { departuresContract } from './metadata.departures.ts';
+import { deletionsContract } from './metadata.deletions.ts';
 import { documentsContract } from './metadata.documents.ts';
 import { filesContract } from './metadata.files.ts';
 import {
@@ -72,7 +72,7 @@ export function metadataContract(engine: string, create: () => Promise<Database>
     documentsContract(stores);
     operatorContract(stores);
     passkeysContract(stores);
-    departuresContract(stores);
+    deletionsContract(stores);
     trashContract(stores);
     sharesContract(stores);
     receivedContract(stores);

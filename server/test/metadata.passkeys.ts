@@ -125,7 +125,7 @@ export function passkeysContract(stores: Stores): void {
   test('an account that leaves while a passkey logs in has no session afterwards, and no passkey', async () => {
     const { username, accountId, id, row } = await made({ counter: 0, alone: 1 });
     const found = await row();
-    const begin = stores.two.departures.begin(username, { actor: 'account', now: NOW });
+    const begin = stores.two.deletions.begin(username, { actor: 'account', now: NOW });
     await Promise.all([
       begin,
       alternately(8, ({ passkeys }) => passkeys.openSession(found, used(id, 0), session(), NOW)),

@@ -197,12 +197,12 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   assert.ok(await accounts.changePassword(before, secrets, { tokenHash: '-', now: 1 }));
   assert.ok(await metadata.recoveries.begin(who, 'r', fresh('t'), 9));
   await filed(metadata, who);
-  const leaving = (await metadata.departures.begin(who, { actor: 'operator', now: 1 }))!;
-  await metadata.departures.openTransfers(leaving, 10);
-  await metadata.departures.release(leaving);
-  assert.equal(await metadata.departures.removeFiles(leaving, 1, 10), 1);
-  await metadata.departures.removeDir(leaving);
-  assert.ok(await metadata.departures.finish(leaving));
+  const leaving = (await metadata.deletions.begin(who, { actor: 'operator', now: 1 }))!;
+  await metadata.deletions.openTransfers(leaving, 10);
+  await metadata.deletions.release(leaving);
+  assert.equal(await metadata.deletions.removeFiles(leaving, 1, 10), 1);
+  await metadata.deletions.removeDir(leaving);
+  assert.ok(await metadata.deletions.finish(leaving));
   // Operators.
   await metadata.accountRecords.list(ann, 10);
   await metadata.accountRecords.get(ann);
@@ -225,7 +225,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.requests.leftOver(1, 10);
   await metadata.received.list(fresh('u'), 1);
   await metadata.received.end(fresh('s'), fresh('u'), 1);
-  await metadata.departures.endReceived({ username: fresh('u'), account_id: fresh('u') }, 1, 10);
+  await metadata.deletions.endReceived({ username: fresh('u'), account_id: fresh('u') }, 1, 10);
   // Lists and sums.
   const dirId = (await dirs.create(ann, 'd', 1))!;
   for (const caller of [ann, ADMIN]) {
@@ -258,7 +258,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await sessions.expire(1, 1);
   await metadata.recoveries.expire(1);
   await metadata.audit.expire(1);
-  await metadata.departures.leaving(10);
+  await metadata.deletions.listPending(10);
   await transfers.storing();
   await transfers.untouchedSince(1, 10);
   await garbage.dueClones(1);

@@ -71,9 +71,9 @@ export function receivedContract(stores: Stores): void {
       await person(),
     ];
     const share = await given(ann);
-    const { shares, accountRecords, departures } = stores.one;
+    const { shares, accountRecords, deletions } = stores.one;
     await accountRecords.setDisabled(disabled.username, true, NOW, 'operator');
-    await departures.begin(gone.username, { actor: 'account', now: NOW });
+    await deletions.begin(gone.username, { actor: 'account', now: NOW });
     const to = (username: string) => ({ ...share, id: newShareId(), for: { username, letter: 'letter' } });
     for (const username of [fresh('u'), keyless.username, disabled.username, gone.username])
       assert.equal(await shares.create(to(username)), 'nobody');
@@ -145,7 +145,7 @@ export function receivedContract(stores: Stores): void {
   });
 
   test('nothing is served where one of the two is disabled or leaving; with either account it ends', async () => {
-    const { shares, received, accountRecords, departures } = stores.one;
+    const { shares, received, accountRecords, deletions } = stores.one;
     const [ann, ben] = [await person(), await person()];
     const [share, other] = [await given(ann), await given(ben)];
     for (const { id } of [share, other]) await shares.takeTicket(id, 'ticket', NOW);
@@ -156,15 +156,15 @@ export function receivedContract(stores: Stores): void {
       assert.equal(await reads(share), false, 'a ticket that was taken before, too');
       await accountRecords.setDisabled(username, false, NOW, 'operator');
     }
-    const left = (await departures.begin(ann.username, { actor: 'account', now: NOW }))!;
+    const left = (await deletions.begin(ann.username, { actor: 'account', now: NOW }))!;
     assert.equal(await reads(share), false);
-    assert.equal(await departures.finish(left), false);
-    assert.equal(await departures.endReceived(left, NOW, 10), 1);
-    assert.equal(await departures.endReceived(left, NOW, 10), 0);
-    assert.ok(await departures.finish(left));
+    assert.equal(await deletions.finish(left), false);
+    assert.equal(await deletions.endReceived(left, NOW, 10), 1);
+    assert.equal(await deletions.endReceived(left, NOW, 10), 0);
+    assert.ok(await deletions.finish(left));
     const own = (await shares.list(share.owner)).find(({ id }) => id === share.id)!;
     assert.deepEqual([own.ending, own.recipient], ['ended', ann.username]);
-    await departures.begin(other.owner, { actor: 'account', now: NOW });
+    await deletions.begin(other.owner, { actor: 'account', now: NOW });
     assert.deepEqual(await received.list(ben.accountId, NOW), []);
     assert.equal(await shares.find(other.id, doorOf(ben), NOW), undefined);
   });

@@ -155,9 +155,9 @@ export function requestsContract(stores: Stores): void {
   test('requests go with their account', async () => {
     const request = await asked();
     await begin(request);
-    const leaving = await stores.one.departures.begin(request.owner, { actor: 'account', now: NOW });
+    const leaving = await stores.one.deletions.begin(request.owner, { actor: 'account', now: NOW });
     assert.equal(await stores.two.requests.find(request.id, request.accessHash, NOW), undefined);
-    assert.equal(await stores.one.departures.removeRequests(leaving!, 10), 1);
-    assert.equal(await stores.one.departures.removeRequests(leaving!, 10), 0);
+    assert.equal(await stores.one.deletions.removeRequests(leaving!, 10), 1);
+    assert.equal(await stores.one.deletions.removeRequests(leaving!, 10), 0);
   });
 }

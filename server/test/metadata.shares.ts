@@ -214,20 +214,20 @@ export function sharesContract(stores: Stores): void {
 
   test('nothing is served of an account that is disabled or leaving, and nothing is left of one that has left', async () => {
     const [disabled, leaving] = [await shared(), await shared()];
-    const { shares, accountRecords, departures } = stores.one;
+    const { shares, accountRecords, deletions } = stores.one;
     for (const { id } of [disabled, leaving]) await shares.takeTicket(id, 'ticket', NOW);
     await accountRecords.setDisabled(disabled.owner, true, NOW, 'operator');
-    const left = (await departures.begin(leaving.owner, { actor: 'account', now: NOW }))!;
+    const left = (await deletions.begin(leaving.owner, { actor: 'account', now: NOW }))!;
     for (const share of [disabled, leaving]) {
       assert.equal(await shares.find(share.id, doorOf(share), NOW), undefined);
       assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
     }
     await accountRecords.setDisabled(disabled.owner, false, NOW, 'operator');
     assert.ok(await shares.readable(disabled.id, 'ticket', 1, 1, NOW));
-    await departures.removeFiles(left, NOW, 10);
-    assert.equal(await departures.finish(left), false);
-    assert.equal(await departures.removeShares(left, 10), 1);
-    assert.ok(await departures.finish(left));
+    await deletions.removeFiles(left, NOW, 10);
+    assert.equal(await deletions.finish(left), false);
+    assert.equal(await deletions.removeShares(left, 10), 1);
+    assert.ok(await deletions.finish(left));
     for (const table of ['share_files', 'share_tickets']) {
       const text = `SELECT 1 FROM ${table} WHERE share_id = ?`;
       assert.deepEqual(await stores.sql.query(text, leaving.id), [], table);

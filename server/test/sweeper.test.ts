@@ -4,7 +4,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { Departures } from '../src/accounts/deletion.ts';
+import { AccountDeletion } from '../src/accounts/deletion.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess } from './in-process.ts';
 import { begin } from './metadata.fixture.ts';
@@ -165,13 +165,13 @@ test('an account that cannot be cleared keeps nothing else waiting; while the se
   const leave = async (username: string) => {
     await metadata.accounts.create(username, 'h', 0);
     await metadata.dirs.create(username, 'd', 0);
-    await metadata.departures.begin(username, { actor: 'account', now: 1 });
+    await metadata.deletions.begin(username, { actor: 'account', now: 1 });
   };
-  const left = async () => (await metadata.departures.leaving(9)).map(({ username }) => username);
+  const left = async () => (await metadata.deletions.listPending(9)).map(({ username }) => username);
   for (const name of ['ann', 'bob', 'eve']) await leave(name);
   await metadata.store.setReadOnly(true, 1, 'operator');
-  const departures = new Departures(metadata, volumes);
-  for (const fault of await departures.work()) assert.equal((fault as { status?: number }).status, 503);
+  const deletion = new AccountDeletion(metadata, volumes);
+  for (const fault of await deletion.resumeAll()) assert.equal((fault as { status?: number }).status, 503);
   assert.equal((await left()).length, 3);
   assert.equal((await metadata.dirs.list('ann')).length, 1);
   await metadata.store.setReadOnly(false, 1, 'operator');

@@ -21,7 +21,7 @@ const poster =
 
 test('of an account that is deleted while a visitor begins an upload, as much is known as of a request that never was', async (t) => {
   const service = await InProcess.start(t);
-  const { requests, departures } = service.services.metadata;
+  const { requests, deletions } = service.services.metadata;
   const post = poster(service);
   const access = random(32);
   const hash = createHash('sha256').update(access).digest('hex');
@@ -44,7 +44,7 @@ test('of an account that is deleted while a visitor begins an upload, as much is
   const find = requests.find.bind(requests);
   t.mock.method(requests, 'find', async (...args: Parameters<typeof find>) => {
     const found = await find(...args);
-    await departures.begin(account.username, { actor: 'account', now: Date.now() });
+    await deletions.begin(account.username, { actor: 'account', now: Date.now() });
     return found;
   });
   assert.deepEqual(await begin(body.id), never);

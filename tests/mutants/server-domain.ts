@@ -287,8 +287,9 @@ export const mutants: Mutant[] = [
   {
     name: 'a deletion that is late takes from the next of that name',
     file: 'server/src/accounts/deletion-table.ts',
-    find: '  const rows = await tx.query(\n    `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NOT NULL ${tx.dialect.forUpdate}`,',
-    replace: "  const rows = await tx.query(\n    `SELECT 1 WHERE ? <> '' ${tx.dialect.forUpdate && ''}`,",
+    find: '      const rows = await tx.query(\n        `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NOT NULL ${tx.dialect.forUpdate}`,',
+    replace:
+      "      const rows = await tx.query(\n        `SELECT 1 WHERE ? <> '' ${tx.dialect.forUpdate && ''}`,",
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'whoever goes on too late',
   },
@@ -303,7 +304,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a deletion that was cut off is never finished',
     file: 'server/src/upkeep/sweeper.ts',
-    find: 'const faults = await this.#departures.work();',
+    find: 'const faults = await this.#accountDeletion.resumeAll();',
     replace: 'const faults: unknown[] = [];',
     tests: ['tests/faults/steps.test.ts'],
     only: 'end of an account',

@@ -187,7 +187,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a refusal that was found before Fastify is forgotten',
     file: 'server/src/accounts/authentication.ts',
-    find: '      if (looked.refusal) throw looked.refusal;\n',
+    find: '      if (earlier.refusal) throw earlier.refusal;\n',
     replace: '',
     tests: ['tests/attacks/accel.test.ts'],
   },

@@ -19,7 +19,7 @@ import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
-import type { Leaving } from './deletion-table.ts';
+import type { PendingDeletion } from './deletion-table.ts';
 import { Factors } from './factors.ts';
 import { conditionMissing, type KeysCondition, otherKeys, profileIn, tagOf } from './key-bags.ts';
 import { Passkeys } from './passkeys.ts';
@@ -175,14 +175,14 @@ export class Accounts {
     });
   }
 
-  /** Begins to delete the account: from now on nobody can use it. What it has goes by `Departures`. */
-  async leave({ username }: Caller, { password }: LeaveBody, origin: Origin): Promise<Leaving> {
+  /** Begins to delete the account: from now on nobody can use it. What it has goes by `AccountDeletion`. */
+  async leave({ username }: Caller, { password }: LeaveBody, origin: Origin): Promise<PendingDeletion> {
     requireRegistered(username);
     return this.#proof.of({ username, secret: password }, origin, {
       wrong: new ApiError(403, 'wrong password'),
       right: async ({ hash }) => {
-        const by = { actor: 'account' as const, now: this.#now(), proven: hash };
-        const leaving = await this.#metadata.departures.begin(username, by);
+        const by = { actor: 'account' as const, now: this.#now(), passwordHash: hash };
+        const leaving = await this.#metadata.deletions.begin(username, by);
         if (!leaving) throw new ApiError(403, 'the password has been changed meanwhile');
         return leaving;
       },

@@ -1,3 +1,8 @@
+/**
+ * The checks between a request and its handler, in this order: who calls, whether the token may use the route (both in
+ * `Sessions.identify`), and whether it may touch what path, body and query name (`TokenScope`). Volumes that are sent do
+ * the same in transfers/put.ts.
+ */
 import type { IncomingMessage } from 'node:http';
 import {
   type DirTarget,
@@ -15,12 +20,12 @@ import { type Params, volumeNumber } from '../platform/http/params.ts';
 import type { Services } from '../services.ts';
 import type { TransferState } from '../transfers/transfers-table.ts';
 import type { Lookup } from './account-rows.ts';
-import { requireDir, requireFound } from './scope.ts';
 import type { Caller } from './sessions.ts';
+import { requireDirInScope, requireTransferInScope } from './token-scope.ts';
 
-/** What clients ask for most is fetched in the query that tells who calls. */
-interface Found {
-  /** Of the caller's files; their quota, if they have one of their own; and which state of both it is. */
+/** What the most frequent routes need from the database; it is read in the query that identifies the caller. */
+interface RouteData {
+  /** The size of the caller's files, their own quota if they have one, and the revision of both. */
   bytes?: bigint;
   quota?: number | null;
   rev?: number;
@@ -32,44 +37,43 @@ interface Found {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
-    /** Of these, what the route asks for. */
-    found: Found;
+    found: RouteData;
   }
 }
 
-/** Nobody can delete an account, and another one take its name, in less. */
+/** An account cannot be deleted, and its name registered by somebody else, in less time. */
 const SLOW_BODY_MS = 100;
 
-/** Of a request that somebody looked at before it came to its route. */
-export interface Looked extends Pick<FastifyRequest, 'caller' | 'found'> {
+/** The result of a check that was made before Fastify saw the request. */
+export interface PreAuthenticated extends Pick<FastifyRequest, 'caller' | 'found'> {
   refusal?: unknown;
-  /** How long that took, of which Fastify's clock knows nothing. */
+  /** Its duration, which Fastify's clock does not include. */
   ms?: number;
 }
-export const lookedAt = new WeakMap<IncomingMessage, Looked>();
+export const preAuthenticated = new WeakMap<IncomingMessage, PreAuthenticated>();
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-type Asking = Pick<FastifyRequest, 'params' | 'headers' | 'caller' | 'found'>;
-/** Tells who calls, and whether that token may. */
-export type Identify = (request: Asking) => Promise<void>;
+/** Sets `caller` and `found`, and throws if the token may not make this request. */
+export type Identify = (
+  request: Pick<FastifyRequest, 'params' | 'headers' | 'caller' | 'found'>,
+) => Promise<void>;
 
 interface Hooks {
   identify?: Identify;
   onRequest: Hook[];
-  /** Whether the token may do so with what body and query name. */
   preHandler: Hook[];
 }
 
-/** The hooks of a route that stand between a request and its handler; volumes that are sent have `volumeHandler`. */
+/** Returns the hooks of each route. */
 export function authentication(
   app: FastifyInstance,
-  { sessions, metadata, reach }: Services,
+  { sessions, metadata, tokenScope }: Services,
 ): (route: RouteName) => Hooks {
   app.decorateRequest('caller');
   app.decorateRequest('found');
   const file = ({ file_id, idx }: Params) => metadata.files.lookUp(file_id, volumeNumber(idx));
   const transfer = ({ transfer_id }: Params) => metadata.transfers.lookUp(transfer_id);
-  const lookUps: Partial<Record<RouteName, (params: Params) => Lookup<Found>>> = {
+  const lookUps: Partial<Record<RouteName, (params: Params) => Lookup<RouteData>>> = {
     quota: () => metadata.lookUpUsage(),
     changes: () => metadata.lookUpUsage(),
     listDirs: () => metadata.dirs.lookUp(),
@@ -85,50 +89,50 @@ export function authentication(
     const { access, folder = [] } = route;
     if (access === 'open') return { onRequest: [], preHandler: [] };
     const lookUp = lookUps[name] ?? (() => metadata.sessions.lookUp());
+
     const identify: Identify = async (request) => {
       const params = request.params as Params;
       const { authorization } = request.headers;
-      const { caller, found } = await sessions.identify<Found>(authorization, route, lookUp(params));
+      const { caller, found } = await sessions.identify<RouteData>(authorization, route, lookUp(params));
       request.caller = caller;
       request.found = found;
       const ownFile = folder.includes('own file');
       if (ownFile || folder.includes('file'))
-        await reach.requireFile(caller, params.file_id, { own: ownFile });
+        await tokenScope.requireFile(caller, params.file_id, { own: ownFile });
       const own = folder.includes('own transfer');
-      if (found.transfer) requireFound(caller, found.transfer, { own });
-      else if (own || folder.includes('transfer')) {
-        await reach.requireTransfer(caller, params.transfer_id, { own });
-      }
+      if (found.transfer) requireTransferInScope(caller, found.transfer, { own });
+      else if (own || folder.includes('transfer'))
+        await tokenScope.requireTransfer(caller, params.transfer_id, { own });
     };
-    // A body may take its time, and its account be deleted meanwhile, or the name another's: who calls is asked once more.
-    const askAgain: Hook = async (request, reply) => {
+
+    const authenticate: Hook = async (request) => {
+      const earlier = preAuthenticated.get(request.raw);
+      if (!earlier) return identify(request);
+      request.caller = earlier.caller;
+      request.found = earlier.found;
+      if (earlier.refusal) throw earlier.refusal;
+    };
+
+    // While a slow body arrives the account may be deleted, and its name registered by somebody else.
+    const authenticateAgain: Hook = async (request, reply) => {
       if (reply.elapsedTime > SLOW_BODY_MS) await identify(request);
     };
-    const askOnce: Hook = async (request) => {
-      const looked = lookedAt.get(request.raw);
-      if (!looked) return identify(request);
-      request.caller = looked.caller;
-      request.found = looked.found;
-      if (looked.refusal) throw looked.refusal;
-    };
-    const preHandler: Hook[] = [askAgain];
-    if (folder.includes('target')) {
-      preHandler.push(async ({ caller, body }) => requireDir(caller, targetDir(body as DirTarget)));
-    }
-    if (folder.includes('files')) {
-      preHandler.push(({ caller, body }) => reach.requireFiles(caller, (body as FilesBody).files));
-    }
-    if (folder.includes('list')) preHandler.push(async (request) => narrow(request));
-    return { identify, onRequest: [askOnce], preHandler };
+    const preHandler: Hook[] = [authenticateAgain];
+    if (folder.includes('target'))
+      preHandler.push(async ({ caller, body }) => requireDirInScope(caller, targetDir(body as DirTarget)));
+    if (folder.includes('files'))
+      preHandler.push(({ caller, body }) => tokenScope.requireFiles(caller, (body as FilesBody).files));
+    if (folder.includes('list')) preHandler.push(async (request) => limitListToScope(request));
+    return { identify, onRequest: [authenticate], preHandler };
   };
 }
 
-/** Lists show a token for one directory only that one. */
-function narrow({ caller, found, query }: FastifyRequest): void {
+/** A token for one directory sees only that one in lists. */
+function limitListToScope({ caller, found, query }: FastifyRequest): void {
   const { onlyDir } = caller;
   if (onlyDir === null) return;
   if (found.dirs) found.dirs = found.dirs.filter(({ dir_id }) => dir_id === onlyDir);
-  const asked = query as FilesQuery;
-  requireDir(caller, Number(asked.dir_id ?? onlyDir));
-  asked.dir_id = String(onlyDir);
+  const filter = query as FilesQuery;
+  requireDirInScope(caller, Number(filter.dir_id ?? onlyDir));
+  filter.dir_id = String(onlyDir);
 }

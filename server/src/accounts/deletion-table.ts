@@ -15,7 +15,7 @@ import { removePasskeys } from './passkeys-table.ts';
 import { endSessions } from './sessions-table.ts';
 
 /** An account that is being deleted. */
-export interface Leaving {
+export interface PendingDeletion {
   username: string;
   account_id: string;
 }
@@ -23,69 +23,65 @@ export interface Leaving {
 type OpenTransfer = Pick<TransferRow, 'transfer_id' | 'file_id' | 'status'>;
 
 /**
- * Accounts that are being deleted. One may have a million files, so this takes many transactions: the first one ends every use
- * of the account, and from then on nothing new comes (`present`); the last one gives its name free. Whoever finds it between
- * the two goes on, several at once if need be: each step makes sure that the account is still leaving, since afterwards its
- * name may be another's.
+ * Accounts that are being deleted. One may have a million files, so this takes many transactions: the first one ends every
+ * use of the account, and from then on nothing can be added (`requireLiveAccount`); the last one frees its name. Any node
+ * can continue in between, several at once too: each step checks that the account is still being deleted, because afterwards
+ * its name may belong to somebody else.
  */
-export class DeparturesTable extends Queries {
-  /** `proven`: only while that is the hash of the password. Undefined where there is no such account. */
+export class DeletionsTable extends Queries {
+  /** Undefined if there is no such account, or its password hash is no longer `passwordHash`, if that is given. */
   begin(
     username: string,
-    { actor, now, proven }: { actor: Actor; now: number; proven?: string },
-  ): Promise<Leaving | undefined> {
+    { actor, now, passwordHash }: { actor: Actor; now: number; passwordHash?: string },
+  ): Promise<PendingDeletion | undefined> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.execute<Leaving>(
+      const [row] = await tx.execute<PendingDeletion>(
         `UPDATE users SET leaving_since = ? WHERE username = ? AND leaving_since IS NULL
-         ${proven === undefined ? '' : 'AND password_hash = ?'} RETURNING username, account_id`,
-        ...[now, username, ...(proven === undefined ? [] : [proven])],
+         ${passwordHash === undefined ? '' : 'AND password_hash = ?'} RETURNING username, account_id`,
+        ...[now, username, ...(passwordHash === undefined ? [] : [passwordHash])],
       );
       if (!row) return undefined;
       await endSessions(tx, username);
       await endRecoveries(tx, row.account_id);
       await removePasskeys(tx, row.account_id);
-      // Its document goes.
+      // Marks its document for removal.
       await outdateAccount(tx, username);
       await recordAudit(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });
       return row;
     });
   }
 
-  /** Accounts whose deletion has begun. */
-  leaving(limit: number): Promise<Leaving[]> {
-    return this.sql.query<Leaving>(
+  listPending(limit: number): Promise<PendingDeletion[]> {
+    return this.sql.query<PendingDeletion>(
       'SELECT username, account_id FROM users WHERE leaving_since IS NOT NULL ORDER BY account_id LIMIT ?',
       limit,
     );
   }
 
-  /** Uploads that are no files yet: those that the account began, unless another one completes them, and those it completes. */
-  openTransfers({ username, account_id }: Leaving, limit: number): Promise<OpenTransfer[]> {
+  /** Uploads that are not files yet: those the account began, unless another one completes them, and those it completes. */
+  openTransfers(account: PendingDeletion, limit: number): Promise<OpenTransfer[]> {
+    const { username } = account;
     const columns = 'transfer_id, file_id, status';
-    return this.sql.transaction(async (tx) => {
-      if (!(await holdLeaving(tx, account_id))) return [];
-      return tx.query<OpenTransfer>(
+    return this.#step(account, [], (tx) =>
+      tx.query<OpenTransfer>(
         `SELECT ${columns} FROM transfers WHERE creator = ? AND ${NOT_DONE} AND owner IS NULL
          UNION ALL SELECT ${columns} FROM transfers WHERE owner = ? AND status IN ('storing', 'failed')
          LIMIT ?`,
-        username,
-        username,
-        limit,
-      );
-    });
+        ...[username, username, limit],
+      ),
+    );
   }
 
-  /** One of these, if it still is one. `keepVolumes`: they are a file's by another database. */
+  /** Removes such an upload if it still is one. `keepVolumes`: they belong to a file of another database. */
   removeTransfer(
-    { username, account_id }: Leaving,
+    account: PendingDeletion,
     transferId: string,
     now: number,
     keepVolumes: boolean,
   ): Promise<void> {
-    return this.sql.transaction(async (tx) => {
-      if (!(await holdLeaving(tx, account_id))) return;
+    return this.#step(account, undefined, async (tx) => {
       const row = await lockTransfer(tx, transferId);
-      if (!row || row.status === 'done' || (row.owner ?? row.creator) !== username) return;
+      if (!row || row.status === 'done' || (row.owner ?? row.creator) !== account.username) return;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
       if (keepVolumes) {
@@ -95,10 +91,10 @@ export class DeparturesTable extends Queries {
     });
   }
 
-  /** Copies under way become garbage, as they are until they are done; uploads that another account completes are all its own. */
-  release({ username, account_id }: Leaving): Promise<void> {
-    return this.sql.transaction(async (tx) => {
-      if (!(await holdLeaving(tx, account_id))) return;
+  /** Unfinished copies become garbage; uploads that another account completes become its own. */
+  release(account: PendingDeletion): Promise<void> {
+    const { username } = account;
+    return this.#step(account, undefined, async (tx) => {
       await tx.execute(
         'UPDATE garbage SET claim = NULL, owner = NULL, counted = NULL WHERE owner = ? AND claim IS NOT NULL',
         username,
@@ -111,56 +107,46 @@ export class DeparturesTable extends Queries {
     });
   }
 
-  /** Up to `limit` files, as one is deleted: the records go, and the volumes are left to the sweeper. How many there were. */
-  removeFiles({ username, account_id }: Leaving, now: number, limit: number): Promise<number> {
-    return this.sql.transaction(async (tx) => {
-      if (!(await holdLeaving(tx, account_id))) return 0;
+  /** Removes the records of up to `limit` files and returns their number; the sweeper removes the volumes. */
+  removeFiles(account: PendingDeletion, now: number, limit: number): Promise<number> {
+    return this.#step(account, 0, async (tx) => {
       const files = await tx.query<HeldFile>(
         `SELECT ${HELD} FROM files WHERE owner = ? ORDER BY trashed_at, seq LIMIT ? ${tx.dialect.forUpdate}`,
-        username,
-        limit,
+        ...[account.username, limit],
       );
       await removeFiles(tx, files, now);
       return files.length;
     });
   }
 
-  /** Up to `limit` of what it shares; how many there were. Others get nothing of it since the deletion began. */
-  removeShares({ username, account_id }: Leaving, limit: number): Promise<number> {
-    return this.sql.transaction(async (tx) => {
-      return (await holdLeaving(tx, account_id)) ? removeShares(tx, username, limit) : 0;
-    });
+  /** Removes up to `limit` shares of the account and returns their number. They have been closed since the deletion began. */
+  removeShares(account: PendingDeletion, limit: number): Promise<number> {
+    return this.#step(account, 0, (tx) => removeShares(tx, account.username, limit));
   }
 
-  /** The same of what it asked for. */
-  removeRequests({ username, account_id }: Leaving, limit: number): Promise<number> {
-    return this.sql.transaction(async (tx) => {
-      return (await holdLeaving(tx, account_id)) ? removeRequests(tx, username, limit) : 0;
-    });
+  removeRequests(account: PendingDeletion, limit: number): Promise<number> {
+    return this.#step(account, 0, (tx) => removeRequests(tx, account.username, limit));
   }
 
-  /** Up to `limit` of what others share with it, who then see that it has ended; how many there were. */
-  endReceived({ account_id }: Leaving, now: number, limit: number): Promise<number> {
-    return this.sql.transaction(async (tx) => {
-      return (await holdLeaving(tx, account_id)) ? endShares(tx, account_id, now, limit) : 0;
-    });
+  /** Ends up to `limit` shares that the account has received and returns their number. */
+  endReceived(account: PendingDeletion, now: number, limit: number): Promise<number> {
+    return this.#step(account, 0, (tx) => endShares(tx, account.account_id, now, limit));
   }
 
-  /** One directory, as one is deleted: files of others that are in it move to the root. False when there is none. */
-  removeDir({ username, account_id }: Leaving): Promise<boolean> {
-    return this.sql.transaction(async (tx) => {
-      if (!(await holdLeaving(tx, account_id))) return false;
+  /** Removes one directory; files of others in it move to the root. False if there is none. */
+  removeDir(account: PendingDeletion): Promise<boolean> {
+    const { username } = account;
+    return this.#step(account, false, async (tx) => {
       const text = 'SELECT dir_id FROM dirs WHERE owner = ? ORDER BY dir_id LIMIT 1';
       const [dir] = await tx.query<{ dir_id: number }>(text, username);
       return dir !== undefined && removeDir(tx, username, dir.dir_id);
     });
   }
 
-  /** Gives the name free. False while the account still has something. */
-  finish({ username, account_id }: Leaving): Promise<boolean> {
-    return this.sql.transaction(async (tx) => {
-      // Another one has done so.
-      if (!(await holdLeaving(tx, account_id))) return true;
+  /** Frees the name. False while the account still has something; true also if another node has finished. */
+  finish(account: PendingDeletion): Promise<boolean> {
+    const { username, account_id } = account;
+    return this.#step(account, true, async (tx) => {
       const left = await tx.query(
         `SELECT 1 FROM files WHERE owner = ? UNION ALL SELECT 1 FROM dirs WHERE owner = ?
          UNION ALL SELECT 1 FROM transfers WHERE creator = ? AND ${NOT_DONE}
@@ -181,13 +167,15 @@ export class DeparturesTable extends Queries {
       return true;
     });
   }
-}
 
-/** Whether the account is still being deleted. Nobody else passes this until the transaction ends. */
-async function holdLeaving(tx: Sql, accountId: string): Promise<boolean> {
-  const rows = await tx.query(
-    `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NOT NULL ${tx.dialect.forUpdate}`,
-    accountId,
-  );
-  return rows.length === 1;
+  /** Does `work` with the account locked; returns `otherwise` if it is no longer being deleted. */
+  #step<T>({ account_id }: PendingDeletion, otherwise: T, work: (tx: Sql) => Promise<T>): Promise<T> {
+    return this.sql.transaction(async (tx) => {
+      const rows = await tx.query(
+        `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NOT NULL ${tx.dialect.forUpdate}`,
+        account_id,
+      );
+      return rows.length === 1 ? work(tx) : otherwise;
+    });
+  }
 }

@@ -1,66 +1,60 @@
 import type { Metadata } from '../metadata.ts';
 import { requireWritable } from '../operator/mode.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import type { Leaving } from './deletion-table.ts';
+import type { PendingDeletion } from './deletion-table.ts';
 
-const FILES_AT_ONCE = 500;
-const SHARES_AT_ONCE = 10;
-const TRANSFERS_AT_ONCE = 100;
-const ACCOUNTS_AT_ONCE = 100;
+const FILES_PER_STEP = 500;
+const SHARES_PER_STEP = 10;
+const TRANSFERS_PER_STEP = 100;
+const ACCOUNTS_PER_ROUND = 100;
 
-/** Takes away what an account has whose deletion has begun, and then its name. May be repeated, also by several at once. */
-export class Departures {
-  readonly #metadata: Metadata;
-  readonly #volumes: Pick<VolumeStore, 'hasManifest'>;
-  readonly #now: () => number;
+/** Removes everything an account has once its deletion has begun, then its name. Can be repeated, also by several nodes at once. */
+export class AccountDeletion {
+  readonly #deps: { metadata: Metadata; volumes: Pick<VolumeStore, 'hasManifest'>; now: () => number };
 
   constructor(metadata: Metadata, volumes: Pick<VolumeStore, 'hasManifest'>, now = Date.now) {
-    this.#metadata = metadata;
-    this.#volumes = volumes;
-    this.#now = now;
+    this.#deps = { metadata, volumes, now };
   }
 
-  /** Goes on with all that were left unfinished; one that cannot be cleared keeps no other one waiting. Why they could not. */
-  async work(): Promise<unknown[]> {
-    const faults: unknown[] = [];
-    for (const account of await this.#metadata.departures.leaving(ACCOUNTS_AT_ONCE))
-      await this.clear(account).catch((error: unknown) => faults.push(error));
-    return faults;
+  /** Continues unfinished deletions. Returns the errors: an account that fails does not hold up the others. */
+  async resumeAll(): Promise<unknown[]> {
+    const errors: unknown[] = [];
+    for (const account of await this.#deps.metadata.deletions.listPending(ACCOUNTS_PER_ROUND))
+      await this.finish(account).catch((error: unknown) => errors.push(error));
+    return errors;
   }
 
   /**
-   * Resolves when nothing of the account is left, and its name is free. Bytes are freed by the sweeper. It may take minutes:
-   * where an operator makes the service read-only meanwhile, the rest stays until it is so no more.
+   * Resolves when nothing of the account is left and its name is free; the sweeper frees the bytes. This may take minutes: if
+   * an operator makes the server read-only in between, it throws, and the rest is removed later.
    */
-  async clear(account: Leaving): Promise<void> {
-    const { departures } = this.#metadata;
-    // Once more where a request that began before has left something meanwhile.
+  async finish(account: PendingDeletion): Promise<void> {
+    const { metadata, now } = this.#deps;
+    const { deletions } = metadata;
+    const repeat = async (step: () => Promise<number | boolean>) => {
+      do await requireWritable(metadata);
+      while (await step());
+    };
+    // Again if a request that began before the deletion has added something since.
     do {
-      await this.#removeTransfers(account);
-      await departures.release(account);
-      do await requireWritable(this.#metadata);
-      while ((await departures.removeShares(account, SHARES_AT_ONCE)) > 0);
-      do await requireWritable(this.#metadata);
-      while ((await departures.removeRequests(account, SHARES_AT_ONCE)) > 0);
-      do await requireWritable(this.#metadata);
-      while ((await departures.endReceived(account, this.#now(), SHARES_AT_ONCE)) > 0);
-      do await requireWritable(this.#metadata);
-      while ((await departures.removeFiles(account, this.#now(), FILES_AT_ONCE)) > 0);
-      do await requireWritable(this.#metadata);
-      while (await departures.removeDir(account));
-    } while (!(await departures.finish(account)));
+      await repeat(() => this.#removeTransfers(account));
+      await deletions.release(account);
+      await repeat(() => deletions.removeShares(account, SHARES_PER_STEP));
+      await repeat(() => deletions.removeRequests(account, SHARES_PER_STEP));
+      await repeat(() => deletions.endReceived(account, now(), SHARES_PER_STEP));
+      await repeat(() => deletions.removeFiles(account, now(), FILES_PER_STEP));
+      await repeat(() => deletions.removeDir(account));
+    } while (!(await deletions.finish(account)));
   }
 
-  async #removeTransfers(account: Leaving): Promise<void> {
-    const { departures } = this.#metadata;
-    const page = () => departures.openTransfers(account, TRANSFERS_AT_ONCE);
-    for (let found = await page(); found.length > 0; found = await page()) {
-      await requireWritable(this.#metadata);
-      for (const { transfer_id, file_id, status } of found) {
-        // By a manifest from another database, as before a restore, it is a file there, and its volumes stay.
-        const keepVolumes = status === 'uploading' && (await this.#volumes.hasManifest(file_id));
-        await departures.removeTransfer(account, transfer_id, this.#now(), keepVolumes);
-      }
+  async #removeTransfers(account: PendingDeletion): Promise<boolean> {
+    const { metadata, volumes, now } = this.#deps;
+    const transfers = await metadata.deletions.openTransfers(account, TRANSFERS_PER_STEP);
+    for (const { transfer_id, file_id, status } of transfers) {
+      // A manifest written before a restore makes it a file of another database, whose volumes must stay.
+      const keepVolumes = status === 'uploading' && (await volumes.hasManifest(file_id));
+      await metadata.deletions.removeTransfer(account, transfer_id, now(), keepVolumes);
     }
+    return transfers.length > 0;
   }
 }

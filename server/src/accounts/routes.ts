@@ -31,9 +31,9 @@ export function accountHandlers(
   {
     accounts,
     sessions,
-    departures,
+    accountDeletion,
     rateLimiter,
-  }: Pick<Services, 'accounts' | 'sessions' | 'departures' | 'rateLimiter'>,
+  }: Pick<Services, 'accounts' | 'sessions' | 'accountDeletion' | 'rateLimiter'>,
   address: (request: FastifyRequest) => CallerAddress,
 ) {
   const { factors } = accounts;
@@ -85,7 +85,7 @@ export function accountHandlers(
     },
     leave: async (request) => {
       const leaving = await accounts.leave(request.caller, request.body as LeaveBody, address(request));
-      await departures.clear(leaving).catch((err: unknown) => {
+      await accountDeletion.finish(leaving).catch((err: unknown) => {
         // Nobody can use it any more, and there is no way back: the sweeper goes on.
         request.log.error({ err }, 'an account could not be cleared yet');
       });

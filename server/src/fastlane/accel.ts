@@ -12,7 +12,7 @@ import type {
 } from 'node:http';
 import { parseRange, routes } from '@szafa/protocol';
 import type { FastifyInstance } from 'fastify';
-import { type Identify, type Looked, lookedAt } from '../accounts/authentication.ts';
+import { type Identify, type PreAuthenticated, preAuthenticated } from '../accounts/authentication.ts';
 import type { Config } from '../config.ts';
 import { tagOf, VOLUME_TYPE, volumeHeaders } from '../files/download.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
@@ -41,7 +41,7 @@ const OTHERS = [
 /** Such ranges nginx understands as we do. */
 const PLAIN_RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
-interface Offered extends Looked {
+interface Offered extends PreAuthenticated {
   headers: IncomingHttpHeaders;
   params: Pick<Params, 'file_id' | 'idx'>;
   /** The kind of store that nginx offers to read. */
@@ -140,7 +140,7 @@ export function leaveToNginx(
     if (response.closed) return;
     countOff();
     offered.ms = performance.now() - startedAt;
-    lookedAt.set(request, offered);
+    preAuthenticated.set(request, offered);
     app.routing(request, response);
   };
 

@@ -17,7 +17,7 @@ import {
   type ShareRecord,
   type TransferRecord,
 } from '@szafa/protocol';
-import { Departures } from '../accounts/deletion.ts';
+import { AccountDeletion } from '../accounts/deletion.ts';
 import type { InvitationRow } from '../accounts/invitations-table.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
@@ -108,10 +108,10 @@ export class Operator {
   /** With all that it has, as when its user deletes it. */
   async remove(username: string): Promise<void> {
     await requireWritable(this.#metadata);
-    const { departures } = this.#metadata;
-    const leaving = await departures.begin(username, { actor: this.#actor, now: this.#now() });
+    const { deletions } = this.#metadata;
+    const leaving = await deletions.begin(username, { actor: this.#actor, now: this.#now() });
     if (!leaving) throw unknownAccount();
-    await new Departures(this.#metadata, this.#volumes, this.#now).clear(leaving);
+    await new AccountDeletion(this.#metadata, this.#volumes, this.#now).finish(leaving);
   }
 
   /** How many sessions and tokens have ended. */

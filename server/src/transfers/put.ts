@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { headers, routes } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { requireFound } from '../accounts/scope.ts';
 import type { Caller } from '../accounts/sessions.ts';
+import { requireTransferInScope } from '../accounts/token-scope.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
 import { wantBody } from '../platform/http/connection.ts';
 import { BROKEN_OFF, describe, logFault } from '../platform/http/errors.ts';
@@ -60,7 +60,7 @@ export function volumeHandler(services: Services): VolumeHandler {
         const lookUp = metadata.transfers.lookUp(transferId);
         const { caller, found } = await sessions.identify(authorization, routes.writeVolume, lookUp);
         user = caller.username;
-        requireFound(caller, found.transfer);
+        requireTransferInScope(caller, found.transfer);
         await mode.requireWritable();
         const paced = rateLimiter.limitUpload(body, caller);
         const number = volumeNumber(idx);

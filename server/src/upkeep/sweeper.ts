@@ -1,5 +1,5 @@
 import { limits } from '@szafa/protocol';
-import { Departures } from '../accounts/deletion.ts';
+import { AccountDeletion } from '../accounts/deletion.ts';
 import { expiredBefore } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
@@ -45,7 +45,7 @@ export class Sweeper {
   readonly #now: () => number;
   readonly #documents: DocumentQueue;
   readonly #orphans: OrphanSearch;
-  readonly #departures: Departures;
+  readonly #accountDeletion: AccountDeletion;
   readonly #totals: TotalsCount;
   #readOnly = false;
 
@@ -54,7 +54,7 @@ export class Sweeper {
     this.#now = deps.now ?? Date.now;
     this.#documents = new DocumentQueue(deps);
     this.#orphans = new OrphanSearch(deps);
-    this.#departures = new Departures(deps.metadata, deps.volumes, this.#now);
+    this.#accountDeletion = new AccountDeletion(deps.metadata, deps.volumes, this.#now);
     this.#totals = new TotalsCount(deps.metadata);
   }
 
@@ -99,7 +99,7 @@ export class Sweeper {
     // Documents of a contested store stay as they are, too: they may know more than this database does.
     if (!ours) return;
     // A deletion that a process died in; what it has as garbage goes with the rest.
-    const faults = await this.#departures.work();
+    const faults = await this.#accountDeletion.resumeAll();
     const removes = await custody.mayRemove();
     if (removes) {
       await this.#removeAbandoned(now);

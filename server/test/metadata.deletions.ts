@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Leaving } from '../src/accounts/deletion-table.ts';
+import type { PendingDeletion } from '../src/accounts/deletion-table.ts';
 import { usageOf, wrongUsage } from '../src/files/usage.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 
-export function departuresContract(stores: Stores): void {
+export function deletionsContract(stores: Stores): void {
   /** An account that has one of everything. */
   async function made() {
     const username = fresh('u');
@@ -17,19 +17,19 @@ export function departuresContract(stores: Stores): void {
     return { username, accountId, dirId, files, transferId };
   }
 
-  async function clear(leaving: Leaving): Promise<void> {
-    const { departures } = stores.one;
-    for (const { transfer_id } of await departures.openTransfers(leaving, 10))
-      await departures.removeTransfer(leaving, transfer_id, NOW, false);
-    await departures.release(leaving);
-    while ((await departures.removeFiles(leaving, NOW, 1)) > 0);
-    while (await departures.removeDir(leaving));
+  async function clear(leaving: PendingDeletion): Promise<void> {
+    const { deletions } = stores.one;
+    for (const { transfer_id } of await deletions.openTransfers(leaving, 10))
+      await deletions.removeTransfer(leaving, transfer_id, NOW, false);
+    await deletions.release(leaving);
+    while ((await deletions.removeFiles(leaving, NOW, 1)) > 0);
+    while (await deletions.removeDir(leaving));
   }
 
   test('for operators an account that leaves is none any more', async () => {
-    const { accountRecords, audit, departures, factors } = stores.one;
+    const { accountRecords, audit, deletions, factors } = stores.one;
     const { username } = await made();
-    const leaving = (await departures.begin(username, { actor: 'account', now: NOW }))!;
+    const leaving = (await deletions.begin(username, { actor: 'account', now: NOW }))!;
     const before = await audit.list({ account: username, limit: 9 });
     assert.equal(await accountRecords.setLimits(username, { pulls: 2 }, NOW, 'operator'), false);
     assert.equal(await accountRecords.setDisabled(username, true, NOW, 'operator'), 'no account');
@@ -37,24 +37,24 @@ export function departuresContract(stores: Stores): void {
     assert.equal(await factors.clear(username, NOW, 'operator'), undefined);
     assert.deepEqual(await audit.list({ account: username, limit: 9 }), before, 'and nothing is told of it');
     await clear(leaving);
-    assert.ok(await departures.finish(leaving));
+    assert.ok(await deletions.finish(leaving));
   });
 
   test('an account that leaves has nothing new, and in the end nothing', async () => {
-    const { accounts, departures, dirs, files, transfers, streamed } = stores.one;
+    const { accounts, deletions, dirs, files, transfers, streamed } = stores.one;
     const { username, accountId, dirId, files: ids, transferId } = await made();
     const target = { fileId: newId(), owner: username, accountId, dirId: 0, leaseUntil: NOW };
     const source = (await files.get(ids[0]!))!;
     assert.equal(await files.beginClone(source, target), 'begun');
     const other = await begin(stores.one, fresh('u'));
     assert.equal(
-      await departures.begin(username, { actor: 'account', now: NOW, proven: 'other' }),
+      await deletions.begin(username, { actor: 'account', now: NOW, passwordHash: 'other' }),
       undefined,
     );
     const removed = (await files.remove(await filed(stores.one, username), NOW + 5))!;
-    const leaving = (await departures.begin(username, { actor: 'account', now: NOW, proven: 'hash' }))!;
+    const leaving = (await deletions.begin(username, { actor: 'account', now: NOW, passwordHash: 'hash' }))!;
     assert.deepEqual({ ...leaving }, { username, account_id: accountId });
-    assert.equal(await departures.begin(username, { actor: 'operator', now: NOW }), undefined, 'once');
+    assert.equal(await deletions.begin(username, { actor: 'operator', now: NOW }), undefined, 'once');
 
     // Whoever was asked before the first step gets nowhere after it.
     const gone = { status: 401 };
@@ -81,12 +81,14 @@ export function departuresContract(stores: Stores): void {
     assert.equal(await accounts.create(username, 'next', NOW), false, 'the name is not free yet');
     assert.equal(await stores.two.documents.account(accountId), undefined);
 
-    assert.equal(await departures.finish(leaving), false);
-    assert.ok((await stores.two.departures.leaving(1000)).some(({ account_id }) => account_id === accountId));
+    assert.equal(await deletions.finish(leaving), false);
+    assert.ok(
+      (await stores.two.deletions.listPending(1000)).some(({ account_id }) => account_id === accountId),
+    );
     await clear(leaving);
     assert.equal((await usageOf(stores.sql, username)).bytes, 0n, 'the sums follow');
     for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, username);
-    assert.ok(await departures.finish(leaving));
+    assert.ok(await deletions.finish(leaving));
     assert.equal(await files.finishClone(source, { ...target, now: NOW }), 'source vanished');
     const garbage = 'SELECT file_id FROM garbage WHERE file_id = ? AND claim IS NULL';
     for (const id of [...ids, target.fileId]) assert.equal((await stores.sql.query(garbage, id)).length, 1);
@@ -97,11 +99,11 @@ export function departuresContract(stores: Stores): void {
   });
 
   test('whoever goes on too late with it takes nothing from the next of that name', async () => {
-    const { accounts, departures, dirs, files, transfers } = stores.one;
+    const { accounts, deletions, dirs, files, transfers } = stores.one;
     const { username } = await made();
-    const leaving = (await departures.begin(username, { actor: 'operator', now: NOW }))!;
+    const leaving = (await deletions.begin(username, { actor: 'operator', now: NOW }))!;
     await clear(leaving);
-    assert.ok(await departures.finish(leaving));
+    assert.ok(await deletions.finish(leaving));
     await accounts.create(username, 'hash', NOW);
     const dirId = (await dirs.create(username, 'd', NOW))!;
     const fileId = await filed(stores.one, username, { dirId });
@@ -109,8 +111,8 @@ export function departuresContract(stores: Stores): void {
     const clone = { fileId: newId(), owner: username, dirId: 0, leaseUntil: NOW };
     assert.equal(await files.beginClone((await files.get(fileId))!, clone), 'begun');
     await clear(leaving);
-    await departures.removeTransfer(leaving, transferId, NOW, false);
-    assert.ok(await departures.finish(leaving));
+    await deletions.removeTransfer(leaving, transferId, NOW, false);
+    assert.ok(await deletions.finish(leaving));
     assert.ok(await transfers.get(transferId));
     assert.equal((await files.get(fileId))?.dir_id, dirId);
     assert.equal(await files.finishClone((await files.get(fileId))!, { ...clone, now: NOW }), 'done');
@@ -118,7 +120,7 @@ export function departuresContract(stores: Stores): void {
   });
 
   test('whatever an account begins while it leaves is refused, or goes with it', async () => {
-    const { accounts, departures } = stores.one;
+    const { accounts, deletions } = stores.one;
     for (let round = 0; round < 6; round++) {
       const { username, accountId, files } = await made();
       const source = (await stores.one.files.get(files[0]!))!;
@@ -138,9 +140,9 @@ export function departuresContract(stores: Stores): void {
         ][at % 5]!();
       };
       const acts = Array.from({ length: 10 }, (_, at) => begun(at).catch((error: Error) => error));
-      const leaving = (await departures.begin(username, { actor: 'account', now: NOW }))!;
+      const leaving = (await deletions.begin(username, { actor: 'account', now: NOW }))!;
       do await clear(leaving);
-      while (!(await departures.finish(leaving)));
+      while (!(await deletions.finish(leaving)));
       for (const result of await Promise.all(acts)) {
         if (result instanceof Error)
           assert.equal((result as Error & { status?: number }).status, 401, result.message);

@@ -1,0 +1,69 @@
+import { isRestricted } from '@szafa/protocol';
+import type { Metadata } from '../metadata.ts';
+import { OutOfScope } from '../platform/http/api-error.ts';
+import type { TransferState } from '../transfers/transfers-table.ts';
+import type { Caller } from './sessions.ts';
+
+/**
+ * What a token with restrictions may touch: only its directory, only what it has uploaded. Whether it may use a route at all
+ * was checked before (`whyDenied`); that a thing exists and belongs to the account is checked afterwards, by its owner's code.
+ */
+export class TokenScope {
+  readonly #metadata: Pick<Metadata, 'files' | 'transfers'>;
+
+  constructor(metadata: Pick<Metadata, 'files' | 'transfers'>) {
+    this.#metadata = metadata;
+  }
+
+  /** `own`: a token without the scope full may only add to files that it has uploaded. */
+  async requireFile(
+    { username, onlyDir, scope, sessionId }: Caller,
+    fileId: string,
+    { own = false } = {},
+  ): Promise<void> {
+    const ownOnly = own && scope !== 'full';
+    if (onlyDir === null && !ownOnly) return;
+    const file = await this.#metadata.files.place(fileId);
+    if (file?.owner !== username) return;
+    if (onlyDir !== null && file.dir_id !== onlyDir) throw otherDirectory();
+    if (ownOnly && (await this.#metadata.transfers.makerOf(fileId)) !== sessionId)
+      throw new OutOfScope('this token can only add to files it has uploaded; this needs the scope full');
+  }
+
+  async requireFiles({ username, onlyDir }: Caller, ids: string[]): Promise<void> {
+    if (onlyDir === null) return;
+    const files = await this.#metadata.files.places(ids);
+    if (files.some(({ owner, dir_id }) => owner === username && dir_id !== onlyDir)) throw otherDirectory();
+  }
+
+  async requireTransfer(caller: Caller, transferId: string, { own = false } = {}): Promise<void> {
+    if (isRestricted(caller))
+      requireTransferInScope(caller, await this.#metadata.transfers.state(transferId), { own });
+  }
+}
+
+/**
+ * "Any authenticated caller who knows the id can use them" holds for unrestricted tokens. Others use only transfers of their
+ * account, and with `own` only those that they have begun.
+ */
+export function requireTransferInScope(
+  caller: Caller,
+  transfer: TransferState | undefined,
+  { own = false } = {},
+): void {
+  if (!isRestricted(caller) || !transfer) return;
+  const { username, onlyDir, scope, sessionId } = caller;
+  if (transfer.creator !== username)
+    throw new OutOfScope('this token can only use uploads of its own account');
+  if (onlyDir !== null && transfer.dir_id !== onlyDir) throw otherDirectory();
+  if (own && scope !== 'full' && transfer.made_by !== sessionId)
+    throw new OutOfScope('this token can only cancel uploads it has begun; this needs the scope full');
+}
+
+/** The directory that something is put into, or whose files are listed; 0 is the root. */
+export function requireDirInScope({ onlyDir }: Caller, target: number): void {
+  if (onlyDir !== null && target !== onlyDir) throw otherDirectory();
+}
+
+const otherDirectory = () =>
+  new OutOfScope('this token is for another directory; this needs one for the whole account');

@@ -30,7 +30,7 @@ import { ChecksTable } from './upkeep/checks-table.ts';
 import { DocumentsTable } from './upkeep/documents-table.ts';
 import { OrphansTable } from './upkeep/orphans-table.ts';
 import { StoreRecord } from './upkeep/store-record.ts';
-import { TimesTable } from './upkeep/timestamps-table.ts';
+import { TimestampsTable } from './upkeep/timestamps-table.ts';
 
 /** The metadata store: everything the service knows, except the bytes of volumes. */
 export class Metadata extends Queries<SqlStore> {
@@ -46,7 +46,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly files = new FilesTable(this.sql);
   readonly garbage = new GarbageTable(this.sql);
   readonly invitations = new InvitationsTable(this.sql);
-  readonly times = new TimesTable(this.sql);
+  readonly timestamps = new TimestampsTable(this.sql);
   readonly nodes = new NodesTable(this.sql);
   readonly orphans = new OrphansTable(this.sql);
   readonly passkeys = new PasskeysTable(this.sql);

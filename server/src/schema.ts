@@ -195,6 +195,59 @@ const migrations: ((dialect: Dialect) => string[])[] = [
     // The same of a clone on its way.
     'ALTER TABLE garbage ADD COLUMN extra BIGINT',
   ],
+  () => [
+    // One name for one thing, and the same as in the HTTP interface where there is one.
+    'ALTER TABLE users RENAME TO accounts',
+    'ALTER TABLE accounts RENAME COLUMN leaving_since TO deleting_since',
+    'DROP INDEX users_leaving',
+    'CREATE INDEX accounts_deleting ON accounts (account_id) WHERE deleting_since IS NOT NULL',
+    'ALTER TABLE account_documents RENAME COLUMN written TO written_rev',
+    'ALTER TABLE recoveries RENAME TO recovery_tokens',
+    'DROP INDEX recoveries_account',
+    'DROP INDEX recoveries_expires',
+    'CREATE INDEX recovery_tokens_account ON recovery_tokens (account_id)',
+    'CREATE INDEX recovery_tokens_expires ON recovery_tokens (expires_at)',
+    'ALTER TABLE audit RENAME TO audit_log',
+    'DROP INDEX audit_at',
+    'DROP INDEX audit_account',
+    'CREATE INDEX audit_log_at ON audit_log (at)',
+    'CREATE INDEX audit_log_account ON audit_log (account, seq)',
+    'ALTER TABLE usage RENAME COLUMN extra TO extra_bytes',
+    // The session that started the upload, and a digest of what complete said of a streamed one.
+    'ALTER TABLE transfers RENAME COLUMN made_by TO creator_session',
+    'ALTER TABLE transfers RENAME COLUMN said TO completion_digest',
+    'ALTER TABLE arrivals RENAME TO received_volumes',
+    'ALTER TABLE received_volumes RENAME COLUMN bits TO bitmap',
+    'ALTER TABLE pulls RENAME COLUMN caller TO username',
+    'ALTER TABLE pulls RENAME COLUMN landed TO received',
+    // Set for clones that are not filed yet.
+    'ALTER TABLE garbage RENAME COLUMN claim TO clone_key',
+    'ALTER TABLE garbage RENAME COLUMN counted TO clone_bytes',
+    'ALTER TABLE garbage RENAME COLUMN extra TO clone_extra_bytes',
+    'DROP INDEX garbage_claims',
+    'CREATE INDEX garbage_clones ON garbage (owner) WHERE clone_key IS NOT NULL',
+    'ALTER TABLE shares RENAME COLUMN ending TO end_reason',
+    'ALTER TABLE requests RENAME TO file_requests',
+    'ALTER TABLE file_requests RENAME COLUMN ending TO end_reason',
+    'DROP INDEX requests_owner',
+    'DROP INDEX requests_open',
+    'DROP INDEX requests_expires',
+    'DROP INDEX requests_ended',
+    'CREATE INDEX file_requests_owner ON file_requests (owner, id)',
+    'CREATE INDEX file_requests_open ON file_requests (id) WHERE ended_at IS NULL',
+    'CREATE INDEX file_requests_expires ON file_requests (expires_at) WHERE ended_at IS NULL',
+    'CREATE INDEX file_requests_ended ON file_requests (ended_at) WHERE ended_at IS NOT NULL',
+    'ALTER TABLE request_uploads RENAME COLUMN begun_at TO created_at',
+    'ALTER TABLE marks RENAME TO timestamps',
+    'ALTER TABLE store RENAME COLUMN marks TO custody_marks',
+    'ALTER TABLE orphan_round RENAME TO orphan_search',
+    'ALTER TABLE orphan_search RENAME COLUMN began_at TO started_at',
+    'ALTER TABLE checks RENAME TO volume_checks',
+    'ALTER TABLE volume_checks RENAME COLUMN began_at TO started_at',
+    'ALTER TABLE volume_checks RENAME COLUMN at_seq TO last_seq',
+    'ALTER TABLE volume_checks RENAME COLUMN at_idx TO last_idx',
+    'ALTER TABLE volume_checks RENAME COLUMN until_seq TO end_seq',
+  ],
 ];
 
 const CURRENT = migrations.length;
@@ -213,7 +266,7 @@ export async function migrate(sql: Sql): Promise<void> {
     if (version === 0) {
       const made = [16, 16, 32].map((length) => randomBytes(length).toString('hex'));
       await tx.execute(
-        "INSERT INTO store (store_id, service_id, challenge_secret, confirmed, marks) VALUES (?, ?, ?, 0, '')",
+        "INSERT INTO store (store_id, service_id, challenge_secret, confirmed, custody_marks) VALUES (?, ?, ?, 0, '')",
         ...made,
       );
     }

@@ -87,7 +87,7 @@ export function checksContract(stores: Stores): void {
     const [expected] = await sql.query<
       Record<'accounts' | 'files' | 'low' | 'high' | 'trashLow' | 'trashHigh', number>
     >(
-      `SELECT (SELECT COUNT(*) FROM users) AS accounts, CAST(SUM(files) AS BIGINT) AS files,
+      `SELECT (SELECT COUNT(*) FROM accounts) AS accounts, CAST(SUM(files) AS BIGINT) AS files,
          CAST(SUM(counted_low) AS BIGINT) AS low, CAST(SUM(counted_high) AS BIGINT) AS high,
          (SELECT CAST(SUM(counted_low) AS BIGINT) FROM usage WHERE dir_id = -2) AS "trashLow",
          (SELECT CAST(SUM(counted_high) AS BIGINT) FROM usage WHERE dir_id = -2) AS "trashHigh"
@@ -106,6 +106,6 @@ export function checksContract(stores: Stores): void {
     assert.ok(sums.trashBytes >= 3n * 2299n);
     assert.ok(accounts >= 2300 && steps[0] === 0 && steps[1] === 0, 'not all of it in one round');
     await sql.execute("DELETE FROM usage WHERE owner LIKE 'total_%'");
-    await sql.execute("DELETE FROM users WHERE username LIKE 'total_%'");
+    await sql.execute("DELETE FROM accounts WHERE username LIKE 'total_%'");
   });
 }

@@ -90,7 +90,7 @@ export function deletionsContract(stores: Stores): void {
     for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, username);
     assert.ok(await deletions.finish(leaving));
     assert.equal(await files.finishClone(source, { ...target, now: NOW }), 'source vanished');
-    const garbage = 'SELECT file_id FROM garbage WHERE file_id = ? AND claim IS NULL';
+    const garbage = 'SELECT file_id FROM garbage WHERE file_id = ? AND clone_key IS NULL';
     for (const id of [...ids, target.fileId]) assert.equal((await stores.sql.query(garbage, id)).length, 1);
     assert.equal(await transfers.get(transferId), undefined);
     assert.equal(await accounts.idOf(username), undefined);

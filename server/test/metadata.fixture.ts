@@ -31,7 +31,7 @@ export async function openSession(
 ): Promise<SessionRow> {
   const made = { username, accountId: `account of ${username}`, passwordHash: 'hash', createdAt: now };
   await insertAccount(sql, made);
-  const text = 'SELECT account_id FROM users WHERE username = ?';
+  const text = 'SELECT account_id FROM accounts WHERE username = ?';
   const [account] = await sql.query<{ account_id: string }>(text, username);
   const accountId = account!.account_id;
   const session_id = await insertSession(sql, { tokenHash, username, accountId, device: '', now });

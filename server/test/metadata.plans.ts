@@ -11,9 +11,17 @@ import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, NOW, newId, newTransfer, openSession } from './metadata.fixture.ts';
 
 /** They have one row, or as many as there are things of a kind, or nothing while all is well. All others grow with the service. */
-const SMALL = ['schema_version', 'store', 'orphan_round', 'totals', 'checks', 'marks', 'volume_faults'];
+const SMALL = [
+  'schema_version',
+  'store',
+  'orphan_search',
+  'totals',
+  'volume_checks',
+  'timestamps',
+  'volume_faults',
+];
 /** These hold only what is under way, so they may be read from end to end. */
-const SMALL_INDEXES = ['transfers_open', 'pulls_running', 'garbage_claims', 'users_leaving'];
+const SMALL_INDEXES = ['transfers_open', 'pulls_running', 'garbage_clones', 'accounts_deleting'];
 
 /** What reads a table from end to end all the same, and why it may. */
 const MAY_SCAN: [text: RegExp, why: string][] = [
@@ -24,8 +32,8 @@ const MAY_SCAN: [text: RegExp, why: string][] = [
   [/^UPDATE garbage SET not_before = 0$/, 'once, at a start'],
   [/^UPDATE pulls SET lease_until = 0$/, 'once, at a start'],
   [/^DELETE FROM streamed_claims RETURNING/, 'once, at a start; holds what is on its way'],
-  [/^DELETE FROM arrivals$/, 'once, when a store becomes contested'],
-  [/^DELETE FROM arrivals WHERE NOT EXISTS/, 'holds uploads under way, a row for 32 volumes'],
+  [/^DELETE FROM received_volumes$/, 'once, when a store becomes contested'],
+  [/^DELETE FROM received_volumes WHERE NOT EXISTS/, 'holds uploads under way, a row for 32 volumes'],
   [/^UPDATE pulls SET lease_until = 0 WHERE runner/, 'when a process has died; holds uploads under way'],
 ];
 
@@ -135,7 +143,7 @@ const VALUES: Record<string, string> = {
   'files.dir_id': 'CASE WHEN n % 3 = 0 THEN n / 4 ELSE 0 END',
   'files.trashed_at': `CASE WHEN n % 5 = 0 THEN ${LATER} + n ELSE 0 END`,
   'dirs.owner': "'zzmany' || n",
-  'users.username': "'zzmany' || n",
+  'accounts.username': "'zzmany' || n",
   'sessions.username': "'zzmany' || n",
   'shares.owner': "'zzmany' || n",
   'requests.owner': "'zzmany' || n",
@@ -269,7 +277,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await storeSamples(metadata);
   for (const table of Object.keys(tables) as TableName[]) {
     for await (const _ of rowsOf(sql, table)) break;
-    for await (const _ of rowsOf(sql, table, ['files', 'dirs', 'audit'].includes(table) ? 1 : 'x')) break;
+    for await (const _ of rowsOf(sql, table, ['files', 'dirs', 'audit_log'].includes(table) ? 1 : 'x')) break;
   }
   for await (const owner of wrongUsage(sql)) assert.fail(`the sums of ${owner}`);
   await mendUsage(sql, ann);

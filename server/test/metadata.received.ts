@@ -17,14 +17,14 @@ export function receivedContract(stores: Stores): void {
   async function person(identity: string | null = 'identity'): Promise<Person> {
     const username = fresh('u');
     const { account_id: accountId } = await openSession(stores, fresh('t'), username, NOW);
-    await stores.sql.execute('UPDATE users SET identity = ? WHERE username = ?', identity, username);
+    await stores.sql.execute('UPDATE accounts SET identity = ? WHERE username = ?', identity, username);
     return { username, accountId };
   }
 
   /** A share with this account, by somebody new. */
   async function given({ username }: Person, over: Partial<NewShare> = {}): Promise<NewShare> {
     const share = await sharedFile(stores);
-    await stores.sql.execute("UPDATE users SET identity = 'of the owner' WHERE username = ?", share.owner);
+    await stores.sql.execute("UPDATE accounts SET identity = 'of the owner' WHERE username = ?", share.owner);
     const next = { ...share, id: newShareId(), for: { username, letter: 'letter' }, ...over };
     assert.equal(await stores.one.shares.create(next), 'made');
     return next;
@@ -77,7 +77,7 @@ export function receivedContract(stores: Stores): void {
     const to = (username: string) => ({ ...share, id: newShareId(), for: { username, letter: 'letter' } });
     for (const username of [fresh('u'), keyless.username, disabled.username, gone.username])
       assert.equal(await shares.create(to(username)), 'nobody');
-    await stores.sql.execute('UPDATE users SET identity = NULL WHERE username = ?', share.owner);
+    await stores.sql.execute('UPDATE accounts SET identity = NULL WHERE username = ?', share.owner);
     assert.equal(await shares.create(to(ann.username)), 'no identity');
   });
 
@@ -125,7 +125,7 @@ export function receivedContract(stores: Stores): void {
       assert.deepEqual(await shares.find(id, doorOf(ann), NOW), { ending: 'ended' });
     }
     const left = (await shares.list(first.owner)).find(({ id }) => id === first.id)!;
-    assert.deepEqual([left.ending, left.recipient], ['ended', ann.username]);
+    assert.deepEqual([left.end_reason, left.recipient], ['ended', ann.username]);
     const [noted] = await stores.one.audit.list({ account: first.owner, limit: 1 });
     assert.deepEqual([noted!.action, noted!.detail], ['share ended', `${first.id} by ${ann.username}`]);
   });
@@ -163,7 +163,7 @@ export function receivedContract(stores: Stores): void {
     assert.equal(await deletions.endReceived(left, NOW, 10), 0);
     assert.ok(await deletions.finish(left));
     const own = (await shares.list(share.owner)).find(({ id }) => id === share.id)!;
-    assert.deepEqual([own.ending, own.recipient], ['ended', ann.username]);
+    assert.deepEqual([own.end_reason, own.recipient], ['ended', ann.username]);
     await deletions.begin(other.owner, { actor: 'account', now: NOW });
     assert.deepEqual(await received.list(ben.accountId, NOW), []);
     assert.equal(await shares.find(other.id, doorOf(ben), NOW), undefined);

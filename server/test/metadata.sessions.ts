@@ -178,7 +178,7 @@ export function sessionsContract(stores: Stores): void {
     const creator = fresh('u');
     const { transferId, fileId } = await begin(stores.one, creator);
     const state = { file_id: fileId, status: 'uploading', chunk_count: 1, touched_at: NOW };
-    const transfer = { ...state, streamed: 'no', creator, made_by: null, dir_id: 0 };
+    const transfer = { ...state, streamed: 'no', creator, creator_session: null, dir_id: 0 };
     assert.deepEqual(await transfers.lookUp(transferId).session(token), { ...session, transfer });
     assert.deepEqual({ ...(await transfers.state(transferId)) }, transfer);
     const unknown = fresh('t');

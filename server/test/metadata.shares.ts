@@ -176,7 +176,7 @@ export function sharesContract(stores: Stores): void {
     assert.ok(await shares.end(share.id, NOW, 'operator'));
     assert.equal(await shares.end(share.id, NOW, 'operator'), false);
     assert.deepEqual(
-      (await shares.list(share.owner)).map(({ ending, own }) => [ending, own]),
+      (await shares.list(share.owner)).map(({ end_reason, own }) => [end_reason, own]),
       [['ended', 'own']],
     );
     assert.ok(await shares.end(share.id, NOW, 'account', share.owner));
@@ -194,7 +194,8 @@ export function sharesContract(stores: Stores): void {
     await shares.takeTicket(reading.id, 'ticket', NOW);
     assert.deepEqual(await shares.find(expired.id, doorOf(expired), NOW + 1), { ending: 'expired' });
     await shares.expire(NOW + 1, NOW);
-    const endings = async ({ owner }: NewShare) => (await shares.list(owner)).map(({ ending }) => ending);
+    const endings = async ({ owner }: NewShare) =>
+      (await shares.list(owner)).map(({ end_reason }) => end_reason);
     assert.deepEqual(await endings(expired), ['expired']);
     assert.deepEqual(await endings(used), ['used up']);
     assert.deepEqual(await endings(reading), [null]);
@@ -209,7 +210,7 @@ export function sharesContract(stores: Stores): void {
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
     assert.deepEqual(await shares.present(share.id), []);
     const [listed] = await shares.list(share.owner);
-    assert.deepEqual([listed!.files, listed!.present, listed!.ending], [1, 0, null]);
+    assert.deepEqual([listed!.files, listed!.present, listed!.end_reason], [1, 0, null]);
   });
 
   test('nothing is served of an account that is disabled or leaving, and nothing is left of one that has left', async () => {

@@ -37,7 +37,7 @@ export function transfersContract(stores: Stores): void {
           transfer_id: at.transferId,
           file_id: at.fileId,
           creator: ann,
-          made_by: madeBy,
+          creator_session: madeBy,
           owner: null,
           dir_id: 0,
           status: 'uploading',
@@ -50,7 +50,7 @@ export function transfersContract(stores: Stores): void {
           touched_at: NOW,
           enc_params: '{"k":1}',
           streamed: 'no',
-          said: null,
+          completion_digest: null,
         },
       );
       const volumes = await stores.two.files.volumes(at.fileId);

@@ -201,6 +201,6 @@ test('a fsck that was broken off goes on with the files that it had not come to,
   const seq = (await metadata.files.get(ids[0]!))!.seq;
   assert.ok(await checks.keep('fsck', round, { ...round, seq, faults: 1 }));
   assert.deepEqual(await run(true), { ok: false, files: 2, problems: ['problems of the files before'] });
-  assert.equal(await metadata.times.get('fsck'), 0, 'not all is well');
+  assert.equal(await metadata.timestamps.get('fsck'), 0, 'not all is well');
   assert.deepEqual(await run(true), whole, 'it has come to its end');
 });

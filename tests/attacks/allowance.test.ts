@@ -36,7 +36,7 @@ async function extraOf({ username }: User): Promise<number> {
 function leave({ username }: User, bytes: number, more = 0): void {
   const database = new DatabaseSync(join(service.data, 'szafa.db'), { timeout: 20_000 });
   const extra = extraAllowance(QUOTA) - bytes + more;
-  const text = 'UPDATE usage SET extra = ? WHERE owner = ? AND dir_id = -1';
+  const text = 'UPDATE usage SET extra_bytes = ? WHERE owner = ? AND dir_id = -1';
   assert.equal(database.prepare(text).run(extra, username).changes, 1);
   database.close();
 }

@@ -53,7 +53,7 @@ for (const kind of KINDS) {
       await house.useDatabase('old');
       // As it is from the beginning of a clone to its end.
       await house.query(
-        `INSERT INTO garbage (file_id, not_before, claim, owner, counted)
+        `INSERT INTO garbage (file_id, not_before, clone_key, owner, clone_bytes)
          VALUES ('${cloneId}', 1, 'clone ${source.fileId} ${ann.username} 0', '${ann.username}', 1020)`,
       );
       const early = await house.run('fsck', '--repair');

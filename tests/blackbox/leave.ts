@@ -28,7 +28,7 @@ export function useStores(): void {
 }
 
 export const idOf = async ({ username }: User) => {
-  const text = 'SELECT account_id FROM users WHERE username = ?';
+  const text = 'SELECT account_id FROM accounts WHERE username = ?';
   return String((await sql.query<{ account_id: string }>(text, username))[0]!.account_id);
 };
 export const groupsOf = async ({ username }: User) => {
@@ -63,7 +63,7 @@ export async function assertGone(user: User, accountId: string, groups: string[]
     const [row] = await sql.query<{ count: number }>(text, username);
     assert.equal(Number(row!.count), 0, `${table}.${column}`);
   }
-  for (const table of ['users', 'sessions', 'recoveries']) {
+  for (const table of ['accounts', 'sessions', 'recovery_tokens']) {
     assert.deepEqual(await sql.query(`SELECT 1 FROM ${table} WHERE account_id = ?`, accountId), [], table);
   }
   await eventually(async () => {
@@ -80,6 +80,6 @@ export async function assertGone(user: User, accountId: string, groups: string[]
 }
 
 export async function actions(username: string): Promise<string[]> {
-  const text = 'SELECT action FROM audit WHERE account = ? ORDER BY seq';
+  const text = 'SELECT action FROM audit_log WHERE account = ? ORDER BY seq';
   return (await sql.query<{ action: string }>(text, username)).map(({ action }) => action);
 }

@@ -54,7 +54,7 @@ test('after rescue the users log in by the command with their own passwords, and
     const database = new DatabaseSync(join(service.data, 'szafa.db'), { readOnly: true });
     try {
       assert.deepEqual(database.prepare('SELECT file_id FROM stale_manifests').all(), []);
-      assert.deepEqual(database.prepare('SELECT 1 FROM account_documents WHERE rev > written').all(), []);
+      assert.deepEqual(database.prepare('SELECT 1 FROM account_documents WHERE rev > written_rev').all(), []);
     } finally {
       database.close();
     }

@@ -148,7 +148,7 @@ for (const kind of usually(
     const user = await register(service);
     const [kept, doomed] = [await upload(user), await upload(user)];
     await house.copyDatabase('standby');
-    const marks = async () => (await house.query('SELECT marks FROM store'))[0]!['marks'];
+    const marks = async () => (await house.query('SELECT custody_marks FROM store'))[0]!['custody_marks'];
     const before = await marks();
     await remove(user, doomed.fileId);
     const lost = await upload(user, makeFile([5000]));

@@ -127,7 +127,7 @@ for (const kind of ['folder', 'S3'] as const) {
       const transferId = await begin(user, file);
       await putAll(user, transferId, file);
       await eventually(async () => {
-        const noted = await behind.query('SELECT bits FROM arrivals');
+        const noted = await behind.query('SELECT bitmap FROM received_volumes');
         assert.equal(Number(noted[0]?.['bits'] ?? 14), 14, 'the service has noted what it has');
       });
       const [{ file_id: group = '' } = {}] = await behind.query(
@@ -228,10 +228,10 @@ for (const kind of ['folder', 'S3'] as const) {
       assert.equal(clean.lines.at(-1)!['unfinished uploads'], 1);
 
       const [{ account_id: account = '' } = {}] = await behind.query(
-        `SELECT account_id FROM users WHERE username = '${user.username}'`,
+        `SELECT account_id FROM accounts WHERE username = '${user.username}'`,
       );
       await eventually(async () => {
-        const stale = await behind.query('SELECT 1 FROM account_documents WHERE rev > written');
+        const stale = await behind.query('SELECT 1 FROM account_documents WHERE rev > written_rev');
         assert.deepEqual(stale, []);
       });
       await behind.replace(`accounts/${account}.json`, '{}');

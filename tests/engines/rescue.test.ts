@@ -111,7 +111,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         assert.deepEqual(namesOf((await accountOf(store, 'admin'))!.dirs), [[systemDir, 'system']]);
         assert.deepEqual(await house.query('SELECT file_id FROM stale_manifests'), []);
         assert.deepEqual(
-          await house.query('SELECT account_id FROM account_documents WHERE rev > written'),
+          await house.query('SELECT account_id FROM account_documents WHERE rev > written_rev'),
           [],
         );
       });
@@ -158,7 +158,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         'files of an unknown account',
         'files that lack volumes',
       ]);
-      assert.deepEqual(await house.query("SELECT username FROM users WHERE username = 'admin'"), []);
+      assert.deepEqual(await house.query("SELECT username FROM accounts WHERE username = 'admin'"), []);
       const { files, accounts } = result.lines.at(-1)!;
       assert.deepEqual({ files, accounts }, { files: 10, accounts: 5 });
       assert.equal((await house.run(...rescue)).code, 2, 'it is a database like any other now');
@@ -230,7 +230,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       await house.useDatabase('other');
       // Somebody else has the name by now, and a file was deleted.
       await house.query(
-        `INSERT INTO users (username, account_id, password_hash, created_at) VALUES ('${carol.username}', 'x', 'h', 1)`,
+        `INSERT INTO accounts (username, account_id, password_hash, created_at) VALUES ('${carol.username}', 'x', 'h', 1)`,
       );
       await house.query(`INSERT INTO garbage (file_id, not_before) VALUES ('${doomed.fileId}', 0)`);
       // So was an account, whose document is still there.
@@ -258,7 +258,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         [],
         'a name that is taken again gets nothing',
       );
-      assert.deepEqual(await house.query(`SELECT 1 FROM users WHERE username = '${dave.username}'`), []);
+      assert.deepEqual(await house.query(`SELECT 1 FROM accounts WHERE username = '${dave.username}'`), []);
       await store.removeAccount(dave.account_id);
       assert.deepEqual(await house.volumes(), volumes);
 

@@ -230,17 +230,17 @@ export const mutants: Mutant[] = [
   {
     name: 'a login with a password that was changed meanwhile gets a session',
     file: 'server/src/accounts/accounts-table.ts',
-    find: "const own = 'username = ? AND password_hash = ? AND leaving_since IS NULL';",
-    replace: 'const own = "username = ? AND ? <> \'\' AND leaving_since IS NULL";',
+    find: "const own = 'username = ? AND password_hash = ? AND deleting_since IS NULL';",
+    replace: 'const own = "username = ? AND ? <> \'\' AND deleting_since IS NULL";',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'sessions are opened for whoever proved',
   },
   {
     name: 'an account without keys changes its password whatever it is by now',
     file: 'server/src/accounts/accounts-table.ts',
-    find: 'SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND leaving_since IS NULL AND password_hash = ?',
+    find: 'SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND deleting_since IS NULL AND password_hash = ?',
     replace:
-      "SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND leaving_since IS NULL AND ? <> ''",
+      "SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND deleting_since IS NULL AND ? <> ''",
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'a change of password ends all sessions but one',
   },
@@ -279,7 +279,7 @@ export const mutants: Mutant[] = [
   {
     name: 'whoever is deleted can go on with what was begun',
     file: 'server/src/accounts/account-rows.ts',
-    find: 'AND leaving_since IS NULL ${forShare}',
+    find: 'AND deleting_since IS NULL ${forShare}',
     replace: '${forShare}',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'an account that leaves has nothing new',
@@ -287,7 +287,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a deletion that is late takes from the next of that name',
     file: 'server/src/accounts/deletion-table.ts',
-    find: '      const rows = await tx.query(\n        `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NOT NULL ${tx.dialect.forUpdate}`,',
+    find: '      const rows = await tx.query(\n        `SELECT 1 FROM accounts WHERE account_id = ? AND deleting_since IS NOT NULL ${tx.dialect.forUpdate}`,',
     replace:
       "      const rows = await tx.query(\n        `SELECT 1 WHERE ? <> '' ${tx.dialect.forUpdate && ''}`,",
     tests: ['server/test/metadata.sqlite.test.ts'],

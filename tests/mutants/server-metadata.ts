@@ -244,7 +244,7 @@ export const mutants: Mutant[] = [
   {
     name: 'what a contested store was known to have stays known',
     file: 'server/src/upkeep/store-record.ts',
-    find: "      await tx.execute('DELETE FROM arrivals');\n",
+    find: "      await tx.execute('DELETE FROM received_volumes');\n",
     replace: '',
     tests: [SQLITE, 'server/test/custody.test.ts', 'tests/attacks/store.test.ts'],
   },

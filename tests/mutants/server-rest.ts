@@ -236,8 +236,8 @@ export const mutants: Mutant[] = [
   {
     name: 'one who has lost the right to scrub takes back what another one has reached',
     file: 'server/src/upkeep/checks-table.ts',
-    find: ' AND at_seq = ? AND at_idx = ? RETURNING name',
-    replace: ' AND at_seq <= ? AND at_idx <= ? + 1000 RETURNING name',
+    find: ' AND last_seq = ? AND last_idx = ? RETURNING name',
+    replace: ' AND last_seq <= ? AND last_idx <= ? + 1000 RETURNING name',
     tests: ['server/test/scrub.test.ts'],
   },
   {

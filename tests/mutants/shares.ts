@@ -198,8 +198,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a ticket reads on when the account is disabled that it was shared with',
     file: 'server/src/sharing/shares-table.ts',
-    find: ' OR EXISTS (SELECT 1 FROM users r WHERE r.account_id = s.recipient_id AND ',
-    replace: ' OR EXISTS (SELECT 1 FROM users r WHERE r.account_id = s.recipient_id OR ',
+    find: ' OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id AND ',
+    replace: ' OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id OR ',
     tests: [CONTRACT],
   },
   {

@@ -142,7 +142,7 @@ export const mutants: Mutant[] = [
   {
     name: 'tokens that are made at the same moment survive the end of all others',
     file: 'server/src/accounts/sessions-table.ts',
-    find: '  await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);\n',
+    find: '  await tx.query(`SELECT 1 FROM accounts WHERE username = ? ${tx.dialect.forUpdate}`, username);\n',
     replace: '',
     tests: ['server/test/metadata.postgres.test.ts'],
     only: 'token',

@@ -91,7 +91,7 @@ test('what the dead left is taken away by the living', async () => {
   const s3 = cluster.ceph.client(cluster.id);
   try {
     await eventually(async () => {
-      const { rows } = await client.query('SELECT file_id, not_before, claim FROM garbage');
+      const { rows } = await client.query('SELECT file_id, not_before, clone_key FROM garbage');
       assert.deepEqual(rows, [], 'groups that wait to be removed');
       const storing = await client.query("SELECT 1 FROM transfers WHERE status = 'storing'");
       assert.equal(storing.rowCount, 0, 'transfers in storing');

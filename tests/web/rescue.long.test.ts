@@ -22,7 +22,7 @@ test('after rescue the page opens everything with the same password', async () =
     const database = join(service.data, 'szafa.db');
     await eventually(async () => {
       const look = new DatabaseSync(database, { timeout: 5000 });
-      const left = look.prepare('SELECT account_id FROM account_documents WHERE rev > written').all();
+      const left = look.prepare('SELECT account_id FROM account_documents WHERE rev > written_rev').all();
       look.close();
       assert.deepEqual(left, [], 'the document of the account is written');
     });

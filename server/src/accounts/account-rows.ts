@@ -10,7 +10,7 @@ export const isAdmin = (accountId: string) => accountId === ADMIN_ACCOUNT;
 
 /** Selects an account that is not being deleted, and keeps it so until the transaction ends. */
 export const liveAccount = ({ forShare }: Dialect) =>
-  `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NULL ${forShare}`;
+  `SELECT 1 FROM accounts WHERE account_id = ? AND deleting_since IS NULL ${forShare}`;
 
 /**
  * Every transaction that creates something for an account starts with this: a request may take an hour, and its account may
@@ -42,7 +42,7 @@ export interface SessionRow {
 /** The columns of `SessionRow`, with `s` for the session and `c` for its account. */
 export const SESSION = `s.id AS session_id, s.username, s.account_id, s.used_at, s.scope, s.dir_id AS only_dir, s.expires_at,
   c.disabled_at, c.upload_rate, c.download_rate`;
-export const SESSIONS = 'sessions s JOIN users c ON c.account_id = s.account_id';
+export const SESSIONS = 'sessions s JOIN accounts c ON c.account_id = s.account_id';
 
 /** Picks the session's columns from a row that has more. */
 export function sessionOf(row: SessionRow): SessionRow {

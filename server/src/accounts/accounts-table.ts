@@ -43,7 +43,7 @@ export async function insertAccount(tx: Sql, account: NewAccount): Promise<boole
   const { username, accountId, passwordHash, createdAt, keys = null, identity = null } = account;
   const { recoveryHash = null, disabledAt = null, limits = {} } = account;
   const rows = await tx.execute(
-    `${insertInto('users', [...NEW_COLUMNS, ...limitNames])} ON CONFLICT (username) DO NOTHING RETURNING username`,
+    `${insertInto('accounts', [...NEW_COLUMNS, ...limitNames])} ON CONFLICT (username) DO NOTHING RETURNING username`,
     ...[username, accountId, passwordHash, createdAt, keys, identity, recoveryHash, disabledAt],
     ...limitNames.map((name) => limits[name] ?? null),
   );
@@ -125,15 +125,15 @@ export class AccountsTable extends Queries {
   /** Undefined where nobody has that name, or not for long any more. */
   async credentials(username: string): Promise<Credentials | undefined> {
     const [row] = await this.sql.query<Credentials>(
-      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step FROM users
-       WHERE username = ? AND leaving_since IS NULL`,
+      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step FROM accounts
+       WHERE username = ? AND deleting_since IS NULL`,
       username,
     );
     return row;
   }
 
   async isDisabled(accountId: string): Promise<boolean> {
-    const text = 'SELECT disabled_at FROM users WHERE account_id = ?';
+    const text = 'SELECT disabled_at FROM accounts WHERE account_id = ?';
     const [row] = await this.sql.query<{ disabled_at: number | null }>(text, accountId);
     return typeof row?.disabled_at === 'number';
   }
@@ -143,7 +143,7 @@ export class AccountsTable extends Queries {
     if (username === ADMIN) return ADMIN_ACCOUNT;
     if (username === '') return NO_ACCOUNT;
     const [row] = await this.sql.query<{ account_id: string }>(
-      'SELECT account_id FROM users WHERE username = ?',
+      'SELECT account_id FROM accounts WHERE username = ?',
       username,
     );
     return row?.account_id;
@@ -152,7 +152,7 @@ export class AccountsTable extends Queries {
   /** The key bag; undefined where there is none. */
   async keys(username: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ keys: string | null }>(
-      'SELECT keys FROM users WHERE username = ?',
+      'SELECT keys FROM accounts WHERE username = ?',
       username,
     );
     return row?.keys ?? undefined;
@@ -161,7 +161,7 @@ export class AccountsTable extends Queries {
   /** Of an account that can be used. */
   async identity(username: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ identity: string | null }>(
-      `SELECT u.identity FROM users u WHERE u.username = ? AND ${IS_PRESENT('u')}`,
+      `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${IS_PRESENT('u')}`,
       username,
     );
     return row?.identity ?? undefined;
@@ -180,8 +180,8 @@ export class AccountsTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const [is, values] = isSame(expected);
       const [replaced] = await tx.execute<{ account_id: string }>(
-        `UPDATE users SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
-         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
+        `UPDATE accounts SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
+         WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
         ...[keys ?? null, identity ?? null, recoveryHash ?? null, username, proven, ...values],
       );
       if (!replaced) return false;
@@ -202,8 +202,8 @@ export class AccountsTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const [is, values] = isSame(expected);
       const [changed] = await tx.execute<{ account_id: string }>(
-        `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
-         WHERE username = ? AND leaving_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
+        `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
+         WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
         ...[passwordHash, keys ?? null, recoveryHash ?? null, username, proven, ...values],
       );
       if (!changed) return false;
@@ -229,16 +229,16 @@ export class AccountsTable extends Queries {
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [code, passkey] = used && 'step' in used ? [used, undefined] : [undefined, used];
-      const own = 'username = ? AND password_hash = ? AND leaving_since IS NULL';
+      const own = 'username = ? AND password_hash = ? AND deleting_since IS NULL';
       // Held: a change of password that comes now ends this session as well, and no passkey is added meanwhile.
       const [row] = code
         ? await tx.execute<{ account_id: string }>(
-            `UPDATE users SET totp_step = ? WHERE ${own}
+            `UPDATE accounts SET totp_step = ? WHERE ${own}
              AND totp_secret = ? AND totp_step < ? RETURNING account_id`,
             ...[code.step, username, proven, code.secret, code.step],
           )
         : await tx.query<{ account_id: string }>(
-            `SELECT account_id FROM users WHERE ${own}
+            `SELECT account_id FROM accounts WHERE ${own}
              ${passkey ? '' : 'AND totp_secret IS NULL'} ${tx.dialect.forShare}`,
             username,
             proven,
@@ -256,7 +256,7 @@ export class AccountsTable extends Queries {
 
   /** How many failed logins in a row the account may have, where that is its own. */
   async loginAttempts(username: string): Promise<number | null> {
-    const text = 'SELECT login_attempts FROM users WHERE username = ?';
+    const text = 'SELECT login_attempts FROM accounts WHERE username = ?';
     const [row] = await this.sql.query<{ login_attempts: number | null }>(text, username);
     return row?.login_attempts ?? null;
   }
@@ -311,5 +311,5 @@ export class AccountsTable extends Queries {
 
 /** The tokens of recoveries under way are good for nothing any more. */
 export async function endRecoveries(tx: Sql, accountId: string): Promise<void> {
-  await tx.execute('DELETE FROM recoveries WHERE account_id = ?', accountId);
+  await tx.execute('DELETE FROM recovery_tokens WHERE account_id = ?', accountId);
 }

@@ -36,7 +36,7 @@ export class DeletionsTable extends Queries {
   ): Promise<PendingDeletion | undefined> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.execute<PendingDeletion>(
-        `UPDATE users SET leaving_since = ? WHERE username = ? AND leaving_since IS NULL
+        `UPDATE accounts SET deleting_since = ? WHERE username = ? AND deleting_since IS NULL
          ${passwordHash === undefined ? '' : 'AND password_hash = ?'} RETURNING username, account_id`,
         ...[now, username, ...(passwordHash === undefined ? [] : [passwordHash])],
       );
@@ -53,7 +53,7 @@ export class DeletionsTable extends Queries {
 
   listPending(limit: number): Promise<PendingDeletion[]> {
     return this.sql.query<PendingDeletion>(
-      'SELECT username, account_id FROM users WHERE leaving_since IS NOT NULL ORDER BY account_id LIMIT ?',
+      'SELECT username, account_id FROM accounts WHERE deleting_since IS NOT NULL ORDER BY account_id LIMIT ?',
       limit,
     );
   }
@@ -96,7 +96,7 @@ export class DeletionsTable extends Queries {
     const { username } = account;
     return this.#step(account, undefined, async (tx) => {
       await tx.execute(
-        'UPDATE garbage SET claim = NULL, owner = NULL, counted = NULL WHERE owner = ? AND claim IS NOT NULL',
+        'UPDATE garbage SET clone_key = NULL, owner = NULL, clone_bytes = NULL WHERE owner = ? AND clone_key IS NOT NULL',
         username,
       );
       await tx.execute(
@@ -151,9 +151,9 @@ export class DeletionsTable extends Queries {
         `SELECT 1 FROM files WHERE owner = ? UNION ALL SELECT 1 FROM dirs WHERE owner = ?
          UNION ALL SELECT 1 FROM transfers WHERE creator = ? AND ${NOT_DONE}
          UNION ALL SELECT 1 FROM transfers WHERE owner = ? AND status IN ('storing', 'failed')
-         UNION ALL SELECT 1 FROM garbage WHERE owner = ? AND claim IS NOT NULL
+         UNION ALL SELECT 1 FROM garbage WHERE owner = ? AND clone_key IS NOT NULL
          UNION ALL SELECT 1 FROM shares WHERE owner = ?
-         UNION ALL SELECT 1 FROM requests WHERE owner = ?
+         UNION ALL SELECT 1 FROM file_requests WHERE owner = ?
          UNION ALL SELECT 1 FROM shares WHERE recipient_id = ? AND ended_at IS NULL LIMIT 1`,
         ...Array<string>(7).fill(username),
         account_id,
@@ -163,7 +163,7 @@ export class DeletionsTable extends Queries {
       await tx.execute('DELETE FROM login_failures WHERE username = ?', username);
       await tx.execute('DELETE FROM sessions WHERE username = ?', username);
       await outdateAccount(tx, username);
-      await tx.execute('DELETE FROM users WHERE account_id = ?', account_id);
+      await tx.execute('DELETE FROM accounts WHERE account_id = ?', account_id);
       return true;
     });
   }
@@ -172,7 +172,7 @@ export class DeletionsTable extends Queries {
   #step<T>({ account_id }: PendingDeletion, otherwise: T, work: (tx: Sql) => Promise<T>): Promise<T> {
     return this.sql.transaction(async (tx) => {
       const rows = await tx.query(
-        `SELECT 1 FROM users WHERE account_id = ? AND leaving_since IS NOT NULL ${tx.dialect.forUpdate}`,
+        `SELECT 1 FROM accounts WHERE account_id = ? AND deleting_since IS NOT NULL ${tx.dialect.forUpdate}`,
         account_id,
       );
       return rows.length === 1 ? work(tx) : otherwise;

@@ -16,8 +16,8 @@ export class FactorsTable extends Queries {
   setTotp({ secret, step }: UsedCode, { username, proven, now }: By): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const set = await tx.execute(
-        `UPDATE users SET totp_secret = ?, totp_step = ? WHERE username = ? AND password_hash = ?
-         AND leaving_since IS NULL AND totp_secret IS NULL RETURNING username`,
+        `UPDATE accounts SET totp_secret = ?, totp_step = ? WHERE username = ? AND password_hash = ?
+         AND deleting_since IS NULL AND totp_secret IS NULL RETURNING username`,
         ...[secret, step, username, proven],
       );
       if (set.length === 0) return false;
@@ -41,8 +41,8 @@ export class FactorsTable extends Queries {
           ? ['= ? AND totp_step < ?', [used.secret, used.step]]
           : ['IS NOT NULL', []];
         const [removed] = await tx.execute<{ account_id: string }>(
-          `UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
-           AND leaving_since IS NULL AND totp_secret ${is} RETURNING account_id`,
+          `UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
+           AND deleting_since IS NULL AND totp_secret ${is} RETURNING account_id`,
           ...[username, proven, ...values],
         );
         if (!removed) return false;
@@ -63,14 +63,17 @@ export class FactorsTable extends Queries {
   clear(username: string, now: number, actor: Actor): Promise<boolean | undefined> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<{ account_id: string; totp_secret: string | null }>(
-        `SELECT account_id, totp_secret FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
+        `SELECT account_id, totp_secret FROM accounts WHERE username = ? AND deleting_since IS NULL ${tx.dialect.forUpdate}`,
         username,
       );
       if (!row) return undefined;
       const passkeys = await removePasskeys(tx, row.account_id);
       const hadTotp = row.totp_secret !== null;
       if (passkeys === 0 && !hadTotp) return false;
-      await tx.execute('UPDATE users SET totp_secret = NULL, totp_step = NULL WHERE username = ?', username);
+      await tx.execute(
+        'UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE username = ?',
+        username,
+      );
       const detail = [hadTotp && 'totp', passkeys > 0 && `passkeys: ${passkeys}`].filter(Boolean).join(', ');
       await recordAudit(tx, { at: now, actor, account: username, action: 'factor off', detail });
       return true;

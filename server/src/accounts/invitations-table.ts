@@ -29,7 +29,7 @@ export async function useInvitation(
   );
   if (!row) throw notInvited();
   if (row.quota_bytes !== null)
-    await tx.execute('UPDATE users SET quota_bytes = ? WHERE username = ?', row.quota_bytes, username);
+    await tx.execute('UPDATE accounts SET quota_bytes = ? WHERE username = ?', row.quota_bytes, username);
   await recordAudit(tx, {
     at: now,
     actor: 'account',

@@ -173,7 +173,7 @@ export class PasskeysTable extends Queries {
     return this.sql.transaction(async (tx) => {
       // Held before the passkey, as everybody does: whoever removes it now ends this session as well.
       const [row] = await tx.query<{ username: string }>(
-        `SELECT username FROM users WHERE account_id = ? AND leaving_since IS NULL ${tx.dialect.forShare}`,
+        `SELECT username FROM accounts WHERE account_id = ? AND deleting_since IS NULL ${tx.dialect.forShare}`,
         accountId,
       );
       if (!row || !(await usePasskey(tx, accountId, used, { now, alone: true }))) return undefined;
@@ -196,15 +196,15 @@ async function change(
   { username, proven, now }: By,
   { keys, expected }: KeysChange,
 ): Promise<string | undefined> {
-  const own = 'username = ? AND leaving_since IS NULL AND password_hash = ?';
+  const own = 'username = ? AND deleting_since IS NULL AND password_hash = ?';
   if (keys === undefined) {
-    const text = `SELECT account_id FROM users WHERE ${own} ${tx.dialect.forUpdate}`;
+    const text = `SELECT account_id FROM accounts WHERE ${own} ${tx.dialect.forUpdate}`;
     const [row] = await tx.query<{ account_id: string }>(text, username, proven);
     return row?.account_id;
   }
   const [is, values] = isSame(expected);
   const [row] = await tx.execute<{ account_id: string }>(
-    `UPDATE users SET keys = ? WHERE ${own} AND keys ${is} RETURNING account_id`,
+    `UPDATE accounts SET keys = ? WHERE ${own} AND keys ${is} RETURNING account_id`,
     ...[keys, username, proven, ...values],
   );
   if (!row) return undefined;

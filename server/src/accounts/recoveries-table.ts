@@ -18,7 +18,7 @@ export class RecoveriesTable extends Queries {
   begin(username: string, proven: string, tokenHash: string, expiresAt: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<{ account_id: string }>(
-        `SELECT account_id FROM users WHERE username = ? AND recovery_hash = ? AND leaving_since IS NULL AND disabled_at IS NULL
+        `SELECT account_id FROM accounts WHERE username = ? AND recovery_hash = ? AND deleting_since IS NULL AND disabled_at IS NULL
          ${tx.dialect.forUpdate}`,
         username,
         proven,
@@ -26,7 +26,7 @@ export class RecoveriesTable extends Queries {
       if (!row) return false;
       await endRecoveries(tx, row.account_id);
       await tx.execute(
-        'INSERT INTO recoveries (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
+        'INSERT INTO recovery_tokens (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
         ...[tokenHash, row.account_id, expiresAt],
       );
       return true;
@@ -35,8 +35,8 @@ export class RecoveriesTable extends Queries {
 
   async find(tokenHash: string, now: number): Promise<Recovering | undefined> {
     const [row] = await this.sql.query<Recovering>(
-      `SELECT u.username, u.keys, u.disabled_at FROM recoveries r JOIN users u ON u.account_id = r.account_id
-       WHERE r.token_hash = ? AND r.expires_at > ? AND u.leaving_since IS NULL`,
+      `SELECT u.username, u.keys, u.disabled_at FROM recovery_tokens r JOIN accounts u ON u.account_id = r.account_id
+       WHERE r.token_hash = ? AND r.expires_at > ? AND u.deleting_since IS NULL`,
       tokenHash,
       now,
     );
@@ -53,7 +53,7 @@ export class RecoveriesTable extends Queries {
     return this.sql
       .transaction<'done' | 'no token' | 'other keys'>(async (tx) => {
         const [token] = await tx.query<{ account_id: string }>(
-          'SELECT account_id FROM recoveries WHERE token_hash = ? AND expires_at > ?',
+          'SELECT account_id FROM recovery_tokens WHERE token_hash = ? AND expires_at > ?',
           tokenHash,
           now,
         );
@@ -62,13 +62,13 @@ export class RecoveriesTable extends Queries {
         // The account first, as everybody does; the token is used by whoever then still finds it.
         const [is, values] = isSame(expected);
         const [user] = await tx.execute<{ username: string }>(
-          `UPDATE users SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
-           WHERE account_id = ? AND leaving_since IS NULL AND disabled_at IS NULL AND keys ${is} RETURNING username`,
+          `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
+           WHERE account_id = ? AND deleting_since IS NULL AND disabled_at IS NULL AND keys ${is} RETURNING username`,
           ...[passwordHash, keys ?? null, recoveryHash ?? null, accountId, ...values],
         );
         if (!user) return 'other keys';
         const { username } = user;
-        const used = 'DELETE FROM recoveries WHERE token_hash = ? RETURNING token_hash';
+        const used = 'DELETE FROM recovery_tokens WHERE token_hash = ? RETURNING token_hash';
         if ((await tx.execute(used, tokenHash)).length === 0) throw new Refused('no token');
         await endSessions(tx, username);
         await removePasskeys(tx, accountId);
@@ -81,6 +81,6 @@ export class RecoveriesTable extends Queries {
   }
 
   async expire(now: number): Promise<void> {
-    await this.sql.execute('DELETE FROM recoveries WHERE expires_at <= ?', now);
+    await this.sql.execute('DELETE FROM recovery_tokens WHERE expires_at <= ?', now);
   }
 }

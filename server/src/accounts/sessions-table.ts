@@ -93,7 +93,7 @@ export async function endSessions(tx: Sql, username: string, except = ''): Promi
 
 /** A token that a session of the account is making at this moment is there after this, or will not be made. */
 async function holdMakers(tx: Sql, username: string): Promise<void> {
-  await tx.query(`SELECT 1 FROM users WHERE username = ? ${tx.dialect.forUpdate}`, username);
+  await tx.query(`SELECT 1 FROM accounts WHERE username = ? ${tx.dialect.forUpdate}`, username);
 }
 
 /** Those that were opened with a passkey, and the tokens made by them. */

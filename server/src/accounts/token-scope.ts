@@ -56,7 +56,7 @@ export function requireTransferInScope(
   if (transfer.creator !== username)
     throw new OutOfScope('this token can only use uploads of its own account');
   if (onlyDir !== null && transfer.dir_id !== onlyDir) throw otherDirectory();
-  if (own && scope !== 'full' && transfer.made_by !== sessionId)
+  if (own && scope !== 'full' && transfer.creator_session !== sessionId)
     throw new OutOfScope('this token can only cancel uploads it has begun; this needs the scope full');
 }
 

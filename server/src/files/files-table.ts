@@ -275,7 +275,7 @@ export class FilesTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const [gone] = await tx.execute<FileRow & { account_id: string | null }>(
         `DELETE FROM files WHERE file_id = ?
-         RETURNING ${COLUMNS}, (SELECT u.account_id FROM users u WHERE u.username = files.owner) AS account_id`,
+         RETURNING ${COLUMNS}, (SELECT u.account_id FROM accounts u WHERE u.username = files.owner) AS account_id`,
         fileId,
       );
       if (!gone) return undefined;
@@ -329,7 +329,7 @@ export class FilesTable extends Queries {
         if (await isOverQuota(tx, target.owner, quota, { counted, extra })) return 'over quota';
       }
       const claimed = await tx.execute(
-        `INSERT INTO garbage (file_id, not_before, claim, owner, counted, extra) VALUES (?, ?, ?, ?, ?, ?)
+        `INSERT INTO garbage (file_id, not_before, clone_key, owner, clone_bytes, clone_extra_bytes) VALUES (?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING RETURNING file_id`,
         target.fileId,
         target.leaseUntil,
@@ -353,7 +353,7 @@ export class FilesTable extends Queries {
       const source = await lockFile(tx, sourceId);
       if (!source || source.trashed_at > 0) return 'source vanished';
       const held = await tx.execute(
-        'DELETE FROM garbage WHERE file_id = ? AND claim IS NOT NULL RETURNING file_id',
+        'DELETE FROM garbage WHERE file_id = ? AND clone_key IS NOT NULL RETURNING file_id',
         target.fileId,
       );
       if (held.length === 0) return 'lease lost';

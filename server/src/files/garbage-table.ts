@@ -11,7 +11,7 @@ export class GarbageTable extends Queries {
   /** Clones that are due: nobody works on them any more. */
   async dueClones(now: number): Promise<string[]> {
     const rows = await this.sql.query<{ file_id: string }>(
-      'SELECT file_id FROM garbage WHERE claim IS NOT NULL AND not_before <= ?',
+      'SELECT file_id FROM garbage WHERE clone_key IS NOT NULL AND not_before <= ?',
       now,
     );
     return rows.map((row) => row.file_id);
@@ -32,7 +32,7 @@ export class GarbageTable extends Queries {
     const taken: string[] = [];
     for (const { file_id, not_before } of due) {
       const won = await this.sql.execute(
-        'UPDATE garbage SET not_before = ?, claim = NULL WHERE file_id = ? AND not_before = ? RETURNING file_id',
+        'UPDATE garbage SET not_before = ?, clone_key = NULL WHERE file_id = ? AND not_before = ? RETURNING file_id',
         leaseUntil,
         file_id,
         not_before,
@@ -74,5 +74,5 @@ export class GarbageTable extends Queries {
 }
 
 export async function unclaim(sql: Sql, fileId: string): Promise<void> {
-  await sql.execute('DELETE FROM garbage WHERE file_id = ? AND claim IS NOT NULL', fileId);
+  await sql.execute('DELETE FROM garbage WHERE file_id = ? AND clone_key IS NOT NULL', fileId);
 }

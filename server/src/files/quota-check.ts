@@ -55,14 +55,14 @@ async function spaceOf(tx: Sql, owner: string): Promise<Space> {
         WHERE creator = ? AND ${NOT_DONE} AND owner IS NULL) AS open,
        (SELECT ${total(LARGER)} FROM transfers
         WHERE owner = ? AND status IN ('storing', 'failed')) AS filing,
-       (SELECT ${total('g.counted')} FROM garbage g WHERE g.owner = ? AND g.claim IS NOT NULL) AS clones,
-       ${total('extra')} AS extra,
+       (SELECT ${total('g.clone_bytes')} FROM garbage g WHERE g.owner = ? AND g.clone_key IS NOT NULL) AS clones,
+       ${total('extra_bytes')} AS extra,
        (SELECT ${total('OCTET_LENGTH(enc_params)')} FROM transfers
         WHERE creator = ? AND ${NOT_DONE} AND owner IS NULL) AS open_extra,
        (SELECT ${total('OCTET_LENGTH(enc_params)')} FROM transfers
         WHERE status IN ('storing', 'failed') AND owner = ?) AS filing_extra,
-       (SELECT ${total('g.extra')} FROM garbage g WHERE g.owner = ? AND g.claim IS NOT NULL) AS clones_extra,
-       (SELECT quota_bytes FROM users WHERE username = ?) AS quota
+       (SELECT ${total('g.clone_extra_bytes')} FROM garbage g WHERE g.owner = ? AND g.clone_key IS NOT NULL) AS clones_extra,
+       (SELECT quota_bytes FROM accounts WHERE username = ?) AS quota
      FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN (?, ?)`,
     ...Array<string>(8).fill(owner),
     // Files without an owner are the administrator's.

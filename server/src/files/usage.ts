@@ -38,7 +38,7 @@ export const TRASH = -2;
 export const countedIn = ({ dir_id, trashed_at }: { dir_id: number; trashed_at: number }) =>
   trashed_at > 0 ? TRASH : dir_id;
 
-const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low', 'extra'];
+const HALVES = ['files', 'bytes_high', 'bytes_low', 'counted_high', 'counted_low', 'extra_bytes'];
 const SUMMED = ['owner', 'dir_id', ...HALVES].join(', ');
 export const USAGE_COLUMNS = ['owner', 'dir_id', ...HALVES, 'rev'];
 const COLUMNS = USAGE_COLUMNS.join(', ');
@@ -226,12 +226,12 @@ const counted = 'CASE WHEN size > stored_size THEN size ELSE stored_size END';
 /** The sums as they should be, by owner and directory. */
 const recount = (where: string) => `SELECT owner, dir_id, COUNT(*) AS files,
   SUM(size / ${HALF}) AS bytes_high, SUM(size % ${HALF}) AS bytes_low,
-  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low, SUM(extra) AS extra
-  FROM (SELECT owner, CASE WHEN trashed_at > 0 THEN ${TRASH} ELSE dir_id END AS dir_id, size, stored_size, ${EXTRA} AS extra
+  SUM((${counted}) / ${HALF}) AS counted_high, SUM((${counted}) % ${HALF}) AS counted_low, SUM(extra_bytes) AS extra_bytes
+  FROM (SELECT owner, CASE WHEN trashed_at > 0 THEN ${TRASH} ELSE dir_id END AS dir_id, size, stored_size, ${EXTRA} AS extra_bytes
     FROM files WHERE ${where}) AS placed GROUP BY owner, dir_id`;
 /** With those over all directories of an owner. */
 const recountAll = (where: string) => `WITH own AS (${recount(where)})
-  SELECT owner, dir_id, ${HALVES.map((name) => (name === 'extra' ? '0 AS extra' : name)).join(', ')} FROM own
+  SELECT owner, dir_id, ${HALVES.map((name) => (name === 'extra_bytes' ? '0 AS extra_bytes' : name)).join(', ')} FROM own
   UNION ALL SELECT owner, ${ALL_DIRS}, ${HALVES.map((name) => `SUM(${name})`).join(', ')} FROM own GROUP BY owner`;
 
 const OWNERS_AT_ONCE = 200;
@@ -248,7 +248,7 @@ const WRONG = `SELECT DISTINCT owner FROM (
       UNION ALL SELECT owner, dir_id, ${HALVES.map((name) => `-${name}`).join(', ')}
         FROM (${recountAll(RANGE)}) AS recounted
     ) AS both_sides GROUP BY owner, dir_id
-    HAVING SUM(files) <> 0 OR SUM(extra) <> 0 OR ${differs('bytes')} OR ${differs('counted')}
+    HAVING SUM(files) <> 0 OR SUM(extra_bytes) <> 0 OR ${differs('bytes')} OR ${differs('counted')}
   ) AS wrong ORDER BY owner`;
 
 /**

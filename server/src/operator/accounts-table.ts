@@ -39,9 +39,9 @@ type Row = Omit<AccountRow, 'bytes' | 'files' | 'extra'> & {
 const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
     CASE WHEN a.totp_secret IS NULL THEN 0 ELSE 1 END AS totp,
     ${limitNames.map((name) => `a.${name}`).join(', ')},
-    u.files, u.extra, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
-  FROM users a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}
-  WHERE a.leaving_since IS NULL`;
+    u.files, u.extra_bytes AS extra, CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low
+  FROM accounts a LEFT JOIN usage u ON u.owner = a.username AND u.dir_id = ${ALL_DIRS}
+  WHERE a.deleting_since IS NULL`;
 
 const accountOf = ({ files, high, low, extra, ...row }: Row): AccountRow => ({
   ...row,
@@ -68,7 +68,7 @@ export class AccountRecords extends Queries {
       username,
     );
     const [passkeys] = await this.sql.query<{ count: number }>(
-      'SELECT COUNT(*) AS count FROM passkeys p JOIN users u ON u.account_id = p.account_id WHERE u.username = ?',
+      'SELECT COUNT(*) AS count FROM passkeys p JOIN accounts u ON u.account_id = p.account_id WHERE u.username = ?',
       username,
     );
     const [open] = await this.sql.query<{ open: string }>(
@@ -84,8 +84,8 @@ export class AccountRecords extends Queries {
     const named = limitNames.filter((name) => change[name] !== undefined);
     return this.sql.transaction(async (tx) => {
       const changed = await tx.execute(
-        `UPDATE users SET ${named.map((name) => `${name} = ?`).join(', ')}
-         WHERE username = ? AND leaving_since IS NULL RETURNING username`,
+        `UPDATE accounts SET ${named.map((name) => `${name} = ?`).join(', ')}
+         WHERE username = ? AND deleting_since IS NULL RETURNING username`,
         ...named.map((name) => change[name]!),
         username,
       );
@@ -110,7 +110,7 @@ export class AccountRecords extends Queries {
       if (!row) return 'no account';
       if ((row.disabled_at !== null) === disabled) return 'unchanged';
       await tx.execute(
-        'UPDATE users SET disabled_at = ? WHERE username = ?',
+        'UPDATE accounts SET disabled_at = ? WHERE username = ?',
         disabled ? now : null,
         username,
       );
@@ -140,7 +140,7 @@ export class AccountRecords extends Queries {
 /** One that is being deleted is none. */
 async function lockAccount(tx: Sql, username: string): Promise<{ disabled_at: number | null } | undefined> {
   const [row] = await tx.query<{ disabled_at: number | null }>(
-    `SELECT disabled_at FROM users WHERE username = ? AND leaving_since IS NULL ${tx.dialect.forUpdate}`,
+    `SELECT disabled_at FROM accounts WHERE username = ? AND deleting_since IS NULL ${tx.dialect.forUpdate}`,
     username,
   );
   return row;

@@ -49,7 +49,7 @@ export async function recordAudit(
   { at, actor, account, action, detail = '' }: AuditEntry,
 ): Promise<void> {
   await tx.execute(
-    'INSERT INTO audit (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO audit_log (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)',
     ...[at, actor, account, action, detail],
   );
 }
@@ -67,7 +67,7 @@ export async function limitAudit(
   now: number,
   most: number = limits.auditEntriesPerDay,
 ): Promise<void> {
-  const text = 'SELECT at FROM audit WHERE account = ? ORDER BY seq DESC LIMIT 1 OFFSET ?';
+  const text = 'SELECT at FROM audit_log WHERE account = ? ORDER BY seq DESC LIMIT 1 OFFSET ?';
   const [row] = await tx.query<{ at: number }>(text, account, most);
   if (row !== undefined && row.at > now - DAY_MS)
     throw new TryLater(429, 'too many account changes today; try again tomorrow', RETRY_SECONDS);
@@ -88,12 +88,12 @@ export class AuditTable extends Queries {
   }): Promise<AuditRow[]> {
     return account === undefined
       ? this.sql.query<AuditRow>(
-          `SELECT ${COLUMNS} FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+          `SELECT ${COLUMNS} FROM audit_log WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
           before,
           limit,
         )
       : this.sql.query<AuditRow>(
-          `SELECT ${COLUMNS} FROM audit WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+          `SELECT ${COLUMNS} FROM audit_log WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
           account,
           before,
           limit,
@@ -101,6 +101,6 @@ export class AuditTable extends Queries {
   }
 
   async expire(before: number): Promise<void> {
-    await this.sql.execute('DELETE FROM audit WHERE at < ?', before);
+    await this.sql.execute('DELETE FROM audit_log WHERE at < ?', before);
   }
 }

@@ -41,7 +41,7 @@ export class TotalsTable extends Queries {
   async accountsAfter(username: string, limit: number): Promise<TotalsPage> {
     const [row] = await this.sql.query<{ rows: number; last: string | null }>(
       `SELECT COUNT(*) AS rows, MAX(username) AS last FROM
-         (SELECT username FROM users WHERE username > ? ORDER BY username LIMIT ?) AS page`,
+         (SELECT username FROM accounts WHERE username > ? ORDER BY username LIMIT ?) AS page`,
       username,
       limit,
     );

@@ -4,9 +4,9 @@ import { hold, Queries, type Sql } from '../platform/sql/sql.ts';
 import { close } from './share-parts.ts';
 
 /** An account that may do anything at all. */
-export const IS_PRESENT = (user: string) => `${user}.leaving_since IS NULL AND ${user}.disabled_at IS NULL`;
+export const IS_PRESENT = (user: string) => `${user}.deleting_since IS NULL AND ${user}.disabled_at IS NULL`;
 /** Whose account is one; with `s` for the share. */
-export const OF_AN_ACCOUNT = `JOIN users u ON u.account_id = s.account_id AND ${IS_PRESENT('u')}`;
+export const OF_AN_ACCOUNT = `JOIN accounts u ON u.account_id = s.account_id AND ${IS_PRESENT('u')}`;
 export const IS_OPEN = 's.ended_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > ?)';
 /** The files of a share that are there, with `g` for their place in it. */
 export const THERE = 'JOIN files f ON f.file_id = g.file_id AND f.owner = s.owner AND f.trashed_at = 0';
@@ -34,11 +34,11 @@ export async function recipientOf(
   ownerId: string,
   username: string,
 ): Promise<Unfit | { accountId: string }> {
-  const text = `SELECT u.account_id FROM users u WHERE u.username = ? AND ${IS_PRESENT('u')} AND u.identity IS NOT NULL ${tx.dialect.forShare}`;
+  const text = `SELECT u.account_id FROM accounts u WHERE u.username = ? AND ${IS_PRESENT('u')} AND u.identity IS NOT NULL ${tx.dialect.forShare}`;
   const [recipient] = await tx.query<{ account_id: string }>(text, username);
   if (!recipient) return 'nobody';
   const accountId = recipient.account_id;
-  const signs = 'SELECT 1 FROM users WHERE account_id = ? AND identity IS NOT NULL';
+  const signs = 'SELECT 1 FROM accounts WHERE account_id = ? AND identity IS NOT NULL';
   if ((await tx.query(signs, ownerId)).length === 0) return 'no identity';
   // Of two that give at the same time, the second counts what the first one gave.
   await hold(tx, `shares for ${accountId}`);

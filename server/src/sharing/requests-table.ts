@@ -27,7 +27,7 @@ export interface RequestRow {
   bytes: number;
   created_at: number;
   expires_at: number | null;
-  ending: Ending | null;
+  end_reason: Ending | null;
   /** How many uploads there were, done or under way, and how many bytes they are together. */
   begun: number;
   begun_bytes: number;
@@ -56,14 +56,14 @@ export const REQUEST_COLUMNS = [
     'created_at',
     'expires_at',
   ],
-  ...['ended_at', 'ending'],
+  ...['ended_at', 'end_reason'],
 ] as const;
 export const UPLOAD_COLUMNS = [
   'token_hash',
   'request_id',
   'transfer_id',
   'bytes',
-  'begun_at',
+  'created_at',
   'address',
 ] as const;
 
@@ -71,7 +71,7 @@ const ofUploads = (what: string, more = '') =>
   `(SELECT CAST(COALESCE(${what}, 0) AS BIGINT) FROM request_uploads v ${more} WHERE v.request_id = r.id)`;
 const UNDER_WAY = `JOIN transfers t ON t.transfer_id = v.transfer_id AND t.${NOT_DONE}`;
 const BEGUN = `${ofUploads('COUNT(*)')} AS begun, ${ofUploads('SUM(v.bytes)')} AS begun_bytes`;
-const LISTED = `r.id, r.owner, r.files, r.bytes, r.created_at, r.expires_at, r.ending, ${BEGUN},
+const LISTED = `r.id, r.owner, r.files, r.bytes, r.created_at, r.expires_at, r.end_reason, ${BEGUN},
   ${ofUploads('COUNT(*)', UNDER_WAY)} AS uploading, ${ofUploads('SUM(v.bytes)', UNDER_WAY)} AS uploading_bytes`;
 
 /** What is left of its limits, where an upload does not fit. */
@@ -82,11 +82,11 @@ export interface NoRoom {
 
 /** Removes requests of an account that is leaving; how many there were. Part of a transaction that holds it. */
 export async function removeRequests(tx: Sql, owner: string, limit: number): Promise<number> {
-  const text = 'SELECT id FROM requests WHERE owner = ? ORDER BY id LIMIT ?';
+  const text = 'SELECT id FROM file_requests WHERE owner = ? ORDER BY id LIMIT ?';
   const requests = await tx.query<{ id: string }>(text, owner, limit);
   for (const { id } of requests) {
     await tx.execute('DELETE FROM request_uploads WHERE request_id = ?', id);
-    await tx.execute('DELETE FROM requests WHERE id = ?', id);
+    await tx.execute('DELETE FROM file_requests WHERE id = ?', id);
   }
   return requests.length;
 }
@@ -102,7 +102,7 @@ export class RequestsTable extends Queries {
       await requireLiveAccount(tx, accountId);
       await hold(tx, `requests ${accountId}`);
       const [same] = await tx.query<{ account_id: string; header: string; access_hash: string }>(
-        'SELECT account_id, header, access_hash FROM requests WHERE id = ?',
+        'SELECT account_id, header, access_hash FROM file_requests WHERE id = ?',
         id,
       );
       if (same) {
@@ -110,13 +110,13 @@ export class RequestsTable extends Queries {
         return isOwn && same.access_hash === accessHash ? 'made' : 'taken';
       }
       const [count] = await tx.query<{ count: number }>(
-        "SELECT COUNT(*) AS count FROM requests WHERE owner = ? AND own <> ''",
+        "SELECT COUNT(*) AS count FROM file_requests WHERE owner = ? AND own <> ''",
         owner,
       );
       if (count!.count >= limits.requestsOfAccount) return 'too many';
       await limitAudit(tx, owner, now, mostEntries);
       await tx.execute(
-        insertInto('requests', REQUEST_COLUMNS),
+        insertInto('file_requests', REQUEST_COLUMNS),
         ...[id, owner, accountId, header, accessHash, own, files, bytes, now, expiresAt, null, null],
       );
       await recordAudit(tx, {
@@ -132,34 +132,37 @@ export class RequestsTable extends Queries {
 
   /** All of an account that it has not ended itself. */
   list(owner: string): Promise<(RequestRow & { own: string })[]> {
-    return this.sql.query(`SELECT ${LISTED}, r.own FROM requests r WHERE r.owner = ? AND r.own <> ''`, owner);
+    return this.sql.query(
+      `SELECT ${LISTED}, r.own FROM file_requests r WHERE r.owner = ? AND r.own <> ''`,
+      owner,
+    );
   }
 
   /** Those that are not over, of all accounts or of one, in the order of their ids. */
   listOpen(after: string, limit: number, owner?: string): Promise<RequestRow[]> {
     const of = owner === undefined ? '' : 'AND r.owner = ?';
     return this.sql.query<RequestRow>(
-      `SELECT ${LISTED} FROM requests r WHERE r.id > ? AND r.ended_at IS NULL ${of} ORDER BY r.id LIMIT ?`,
+      `SELECT ${LISTED} FROM file_requests r WHERE r.id > ? AND r.ended_at IS NULL ${of} ORDER BY r.id LIMIT ?`,
       ...[after, ...(owner === undefined ? [] : [owner]), limit],
     );
   }
 
   count(): Promise<number> {
-    return countSome(this.sql, 'requests WHERE ended_at IS NULL');
+    return countSome(this.sql, 'file_requests WHERE ended_at IS NULL');
   }
 
   /** `owner`: only if it is theirs; they do not see it in their list any more. False where there is none. */
   end(id: string, now: number, actor: Actor, owner?: string): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [request] = await tx.query<{ owner: string; ended_at: number | null; own: string }>(
-        `SELECT owner, ended_at, own FROM requests WHERE id = ? ${tx.dialect.forUpdate}`,
+        `SELECT owner, ended_at, own FROM file_requests WHERE id = ? ${tx.dialect.forUpdate}`,
         id,
       );
       if (!request || request.own === '' || (owner !== undefined && request.owner !== owner)) return false;
       // The owner puts away what is over.
-      if (owner !== undefined) await tx.execute("UPDATE requests SET own = '' WHERE id = ?", id);
+      if (owner !== undefined) await tx.execute("UPDATE file_requests SET own = '' WHERE id = ?", id);
       if (request.ended_at !== null) return owner !== undefined;
-      await tx.execute("UPDATE requests SET ended_at = ?, ending = 'ended' WHERE id = ?", now, id);
+      await tx.execute("UPDATE file_requests SET ended_at = ?, end_reason = 'ended' WHERE id = ?", now, id);
       await recordAudit(tx, { at: now, actor, account: request.owner, action: 'request ended', detail: id });
       return true;
     });
@@ -171,13 +174,13 @@ export class RequestsTable extends Queries {
     accessHash: string,
     now: number,
   ): Promise<FoundRequest | { ending: Ending } | undefined> {
-    const [row] = await this.sql.query<FoundRequest & { access_hash: string; ending: Ending | null }>(
-      `SELECT r.owner, r.account_id, r.header, r.access_hash, r.files, r.bytes, r.expires_at, r.ending, ${BEGUN}
-       FROM requests r ${OF_AN_ACCOUNT} WHERE r.id = ?`,
+    const [row] = await this.sql.query<FoundRequest & { access_hash: string; end_reason: Ending | null }>(
+      `SELECT r.owner, r.account_id, r.header, r.access_hash, r.files, r.bytes, r.expires_at, r.end_reason, ${BEGUN}
+       FROM file_requests r ${OF_AN_ACCOUNT} WHERE r.id = ?`,
       id,
     );
     if (!row || row.access_hash !== accessHash) return undefined;
-    const { access_hash: _, ending, ...found } = row;
+    const { access_hash: _, end_reason: ending, ...found } = row;
     if (ending !== null) return { ending };
     return found.expires_at !== null && found.expires_at <= now ? { ending: 'expired' } : found;
   }
@@ -214,7 +217,7 @@ export class RequestsTable extends Queries {
       .transaction<Creation | 'over' | 'crowded' | NoRoom>(async (tx) => {
         await requireLiveAccount(tx, ids.accountId);
         const [request] = await tx.query<Pick<RequestRow, 'files' | 'bytes'>>(
-          `SELECT r.files, r.bytes FROM requests r WHERE r.id = ? AND ${IS_OPEN} ${tx.dialect.forUpdate}`,
+          `SELECT r.files, r.bytes FROM file_requests r WHERE r.id = ? AND ${IS_OPEN} ${tx.dialect.forUpdate}`,
           id,
           ids.now,
         );
@@ -227,7 +230,7 @@ export class RequestsTable extends Queries {
         >(
           `SELECT ${BEGUN}, ${ofUploads('COUNT(*)', UNDER_WAY)} AS uploading,
              ${ofUploads('COUNT(CASE WHEN v.address = ? THEN 1 END)', UNDER_WAY)} AS own
-           FROM requests r WHERE r.id = ?`,
+           FROM file_requests r WHERE r.id = ?`,
           from?.address ?? null,
           id,
         );
@@ -249,7 +252,7 @@ export class RequestsTable extends Queries {
   /** Uploads by requests that ended since then: nobody can go on with one. */
   leftOver(since: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
     return this.sql.query(
-      `SELECT t.transfer_id, t.file_id FROM requests r JOIN request_uploads v ON v.request_id = r.id
+      `SELECT t.transfer_id, t.file_id FROM file_requests r JOIN request_uploads v ON v.request_id = r.id
          JOIN transfers t ON t.transfer_id = v.transfer_id
        WHERE r.ended_at > ? AND t.status IN ('uploading', 'failed') LIMIT ?`,
       since,
@@ -272,14 +275,14 @@ export class RequestsTable extends Queries {
   /** Ends what has expired; forgets what ended before `endedBefore`. */
   async expire(now: number, endedBefore: number): Promise<void> {
     await this.sql.execute(
-      `UPDATE requests SET ended_at = ?, ending = 'expired' WHERE ended_at IS NULL AND expires_at <= ?`,
+      `UPDATE file_requests SET ended_at = ?, end_reason = 'expired' WHERE ended_at IS NULL AND expires_at <= ?`,
       now,
       now,
     );
-    const forgotten = 'SELECT id FROM requests WHERE ended_at < ?';
+    const forgotten = 'SELECT id FROM file_requests WHERE ended_at < ?';
     await this.sql.transaction(async (tx) => {
       await tx.execute(`DELETE FROM request_uploads WHERE request_id IN (${forgotten})`, endedBefore);
-      await tx.execute('DELETE FROM requests WHERE ended_at < ?', endedBefore);
+      await tx.execute('DELETE FROM file_requests WHERE ended_at < ?', endedBefore);
     });
   }
 }

@@ -74,7 +74,7 @@ export class Requests {
         delivered_bytes: row.begun_bytes - row.uploading_bytes,
         created_at: iso(row.created_at),
         expires_at: isoOrNull(row.expires_at),
-        ended: row.ending ?? (isOver ? 'expired' : delivered >= files ? 'used up' : null),
+        ended: row.end_reason ?? (isOver ? 'expired' : delivered >= files ? 'used up' : null),
       };
     });
   }

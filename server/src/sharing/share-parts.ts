@@ -49,7 +49,7 @@ export async function close(
   keepOwn: boolean,
 ): Promise<void> {
   await tx.execute(
-    `UPDATE shares SET ended_at = ?, ending = ?, header = '', letter = NULL ${keepOwn ? '' : ", own = ''"} WHERE id = ?`,
+    `UPDATE shares SET ended_at = ?, end_reason = ?, header = '', letter = NULL ${keepOwn ? '' : ", own = ''"} WHERE id = ?`,
     now,
     ending,
     id,

@@ -31,7 +31,7 @@ export interface ShareRow {
   expires_at: number | null;
   downloads: number | null;
   downloaded: number;
-  ending: Ending | null;
+  end_reason: Ending | null;
 }
 
 export interface OwnShareRow extends ShareRow {
@@ -56,10 +56,10 @@ export interface SharedVolume {
 
 export const SHARE_COLUMNS = [
   ...['id', 'owner', 'account_id', 'header', 'access_hash', 'own', 'files', 'created_at', 'expires_at'],
-  ...['downloads', 'downloaded', 'used_at', 'ended_at', 'ending', 'recipient', 'recipient_id', 'letter'],
+  ...['downloads', 'downloaded', 'used_at', 'ended_at', 'end_reason', 'recipient', 'recipient_id', 'letter'],
 ] as const;
 const LISTED =
-  's.id, s.owner, s.recipient, s.files, s.created_at, s.expires_at, s.downloads, s.downloaded, s.ending';
+  's.id, s.owner, s.recipient, s.files, s.created_at, s.expires_at, s.downloads, s.downloaded, s.end_reason';
 
 /** A share is for an account, or for whoever knows a link. */
 const NOBODY = { accessHash: null, username: null, letter: null };
@@ -190,14 +190,14 @@ export class SharesTable extends Queries {
   /** For whoever may open it; undefined for all others. */
   async find(id: string, door: Door, now: number): Promise<FoundShare | { ending: Ending } | undefined> {
     const [row] = await this.sql.query<
-      FoundShare & { access_hash: string | null; recipient_id: string | null; ending: Ending | null }
+      FoundShare & { access_hash: string | null; recipient_id: string | null; end_reason: Ending | null }
     >(
-      `SELECT s.access_hash, s.recipient_id, s.files, s.expires_at, s.downloads, s.downloaded, s.ending
+      `SELECT s.access_hash, s.recipient_id, s.files, s.expires_at, s.downloads, s.downloaded, s.end_reason
        FROM shares s ${OF_AN_ACCOUNT} WHERE s.id = ?`,
       id,
     );
     if (!row) return undefined;
-    const { access_hash: accessHash, recipient_id: recipientId, ending, ...found } = row;
+    const { access_hash: accessHash, recipient_id: recipientId, end_reason: ending, ...found } = row;
     const opens = 'accessHash' in door ? door.accessHash === accessHash : door.recipientId === recipientId;
     if (!opens) return undefined;
     if (ending !== null) return { ending };
@@ -286,7 +286,7 @@ export class SharesTable extends Queries {
        FROM share_tickets t JOIN shares s ON s.id = t.share_id ${OF_AN_ACCOUNT}
          JOIN share_files g ON g.share_id = s.id ${THERE} ${JOIN_BLOCK}
        WHERE t.share_id = ? AND t.ticket_hash = ? AND t.expires_at > ? AND g.number = ? AND ${IS_OPEN}
-         AND (s.recipient_id IS NULL OR EXISTS (SELECT 1 FROM users r WHERE r.account_id = s.recipient_id AND ${IS_PRESENT('r')}))`,
+         AND (s.recipient_id IS NULL OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id AND ${IS_PRESENT('r')}))`,
       ...[start, block, id, ticketHash, now, number, now],
     );
     if (!row) return undefined;

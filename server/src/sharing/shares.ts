@@ -118,8 +118,8 @@ export class Shares {
       downloads: row.downloads,
       downloaded: row.downloaded,
       files: row.files,
-      missing: row.ending === null ? row.files - row.present : 0,
-      ended: row.ending ?? endingOf(row, now),
+      missing: row.end_reason === null ? row.files - row.present : 0,
+      ended: row.end_reason ?? endingOf(row, now),
     }));
   }
 

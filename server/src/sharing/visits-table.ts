@@ -10,7 +10,7 @@ export interface AddressCount {
 
 /** With `r` for a request: whose account is there, and may do anything at all. */
 export const OF_AN_ACCOUNT =
-  'JOIN users c ON c.account_id = r.account_id AND c.leaving_since IS NULL AND c.disabled_at IS NULL';
+  'JOIN accounts c ON c.account_id = r.account_id AND c.deleting_since IS NULL AND c.disabled_at IS NULL';
 export const IS_OPEN = 'r.ended_at IS NULL AND (r.expires_at IS NULL OR r.expires_at > ?)';
 
 /**
@@ -25,9 +25,9 @@ export async function visitOf<State>(
   now: number,
 ): Promise<(SessionRow & State) | undefined> {
   const [row] = await sql.query<SessionRow & State>(
-    `SELECT r.id AS session_id, c.username, c.account_id, v.begun_at AS used_at, 'upload' AS scope, NULL AS only_dir,
+    `SELECT r.id AS session_id, c.username, c.account_id, v.created_at AS used_at, 'upload' AS scope, NULL AS only_dir,
        r.expires_at, c.disabled_at, c.upload_rate, c.download_rate, ${state}
-     FROM request_uploads v JOIN requests r ON r.id = v.request_id ${OF_AN_ACCOUNT}
+     FROM request_uploads v JOIN file_requests r ON r.id = v.request_id ${OF_AN_ACCOUNT}
        JOIN transfers t ON t.transfer_id = v.transfer_id
      WHERE v.token_hash = ? AND v.transfer_id = ? AND ${IS_OPEN}`,
     ...[tokenHash, transferId, now],

@@ -15,13 +15,13 @@ export class ArrivalsTable extends Queries {
       blocks.set(block, (blocks.get(block) ?? 0) + 2 ** (idx % BLOCK));
     }
     // In the order of their numbers, so that two who note the same blocks wait for each other in one direction only.
-    for (const [block, bits] of [...blocks].sort(([a], [b]) => a - b)) {
+    for (const [block, bitmap] of [...blocks].sort(([a], [b]) => a - b)) {
       await this.sql.execute(
-        `INSERT INTO arrivals (file_id, block, bits) VALUES (?, ?, ?)
-         ON CONFLICT (file_id, block) DO UPDATE SET bits = arrivals.bits | excluded.bits`,
+        `INSERT INTO received_volumes (file_id, block, bitmap) VALUES (?, ?, ?)
+         ON CONFLICT (file_id, block) DO UPDATE SET bitmap = received_volumes.bitmap | excluded.bitmap`,
         fileId,
         block,
-        bits,
+        bitmap,
       );
     }
   }
@@ -31,7 +31,7 @@ export class ArrivalsTable extends Queries {
     for (const idx of numbers) {
       const bit = 2 ** (idx % BLOCK);
       await this.sql.execute(
-        'UPDATE arrivals SET bits = bits - ? WHERE file_id = ? AND block = ? AND (bits & ?) <> 0',
+        'UPDATE received_volumes SET bitmap = bitmap - ? WHERE file_id = ? AND block = ? AND (bitmap & ?) <> 0',
         bit,
         fileId,
         Math.floor(idx / BLOCK),
@@ -41,14 +41,14 @@ export class ArrivalsTable extends Queries {
   }
 
   async numbers(fileId: string): Promise<Set<number>> {
-    const rows = await this.sql.query<{ block: number; bits: number }>(
-      'SELECT block, bits FROM arrivals WHERE file_id = ?',
+    const rows = await this.sql.query<{ block: number; bitmap: number }>(
+      'SELECT block, bitmap FROM received_volumes WHERE file_id = ?',
       fileId,
     );
     const numbers = new Set<number>();
-    for (const { block, bits } of rows) {
+    for (const { block, bitmap } of rows) {
       for (let bit = 0; bit < BLOCK; bit++) {
-        if (Math.floor(bits / 2 ** bit) % 2 === 1) numbers.add(block * BLOCK + bit);
+        if (Math.floor(bitmap / 2 ** bit) % 2 === 1) numbers.add(block * BLOCK + bit);
       }
     }
     return numbers;
@@ -57,12 +57,12 @@ export class ArrivalsTable extends Queries {
   /** Those of transfers that are complete or no more. */
   async expire(): Promise<void> {
     await this.sql.execute(
-      `DELETE FROM arrivals WHERE NOT EXISTS (SELECT 1 FROM transfers t
-         WHERE t.file_id = arrivals.file_id AND t.status IN ('uploading', 'storing', 'failed'))`,
+      `DELETE FROM received_volumes WHERE NOT EXISTS (SELECT 1 FROM transfers t
+         WHERE t.file_id = received_volumes.file_id AND t.status IN ('uploading', 'storing', 'failed'))`,
     );
   }
 }
 
 export async function forgetArrivals(tx: Sql, fileId: string): Promise<void> {
-  await tx.execute('DELETE FROM arrivals WHERE file_id = ?', fileId);
+  await tx.execute('DELETE FROM received_volumes WHERE file_id = ?', fileId);
 }

@@ -6,7 +6,8 @@ import { NOT_DONE, OPEN, openCounts } from './transfer-rows.ts';
 const INITS_AT_ONCE = 64;
 
 /** The limits that an account has of its own, as a query by its transfers finds them. */
-const ownMost = (column: string) => `(SELECT ${column} FROM users WHERE users.username = transfers.creator)`;
+const ownMost = (column: string) =>
+  `(SELECT ${column} FROM accounts WHERE accounts.username = transfers.creator)`;
 export const OWN_MOST = `${ownMost('open_transfers')} AS own_transfers, ${ownMost('open_volumes')} AS own_volumes`;
 
 /** What the statement that inserted a transfer saw: `OPEN` and `OWN_MOST`. */

@@ -201,9 +201,9 @@ export class StreamedTable extends Queries {
         await requireLiveAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
-        const said = saidOf(file);
+        const digest = completionDigest(file);
         if (before.status !== 'uploading') {
-          if (before.said !== said) return 'other';
+          if (before.completion_digest !== digest) return 'other';
           if (before.status !== 'failed') return before;
         } else if (before.streamed === 'sized' && before.chunk_count !== file.chunkCount) return 'gaps';
         if (quota !== undefined) await holdUsage(tx, owner);
@@ -211,7 +211,7 @@ export class StreamedTable extends Queries {
         if (storedSize === undefined) return 'gaps';
         const [row] = await tx.execute<TransferRow>(
           `UPDATE transfers SET status = 'storing', owner = ?, file_name = ?, file_size = ?, stored_size = ?,
-             total_sha256 = ?, chunk_count = ?, enc_params = ?, said = ? WHERE transfer_id = ? RETURNING ${COLUMNS}`,
+             total_sha256 = ?, chunk_count = ?, enc_params = ?, completion_digest = ? WHERE transfer_id = ? RETURNING ${COLUMNS}`,
           owner,
           file.fileName,
           file.fileSize,
@@ -219,7 +219,7 @@ export class StreamedTable extends Queries {
           file.totalSha256,
           file.chunkCount,
           file.encParams,
-          said,
+          digest,
           transferId,
         );
         const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
@@ -246,7 +246,13 @@ async function specify(
 }
 
 /** The same for the same values, whatever becomes of the file later. */
-export function saidOf({ fileName, fileSize, totalSha256, chunkCount, encParams }: StreamedFile): string {
+export function completionDigest({
+  fileName,
+  fileSize,
+  totalSha256,
+  chunkCount,
+  encParams,
+}: StreamedFile): string {
   const values = [fileName, fileSize, totalSha256, chunkCount, encParams];
   return hash('sha256', JSON.stringify(values), 'base64url');
 }

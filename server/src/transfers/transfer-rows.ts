@@ -10,7 +10,7 @@ export interface TransferRow {
   file_id: string;
   creator: string;
   /** The id of the session that called init; null for the system token. */
-  made_by: string | null;
+  creator_session: string | null;
   /** Who called complete. */
   owner: string | null;
   dir_id: number;
@@ -27,7 +27,7 @@ export interface TransferRow {
   enc_params: string;
   streamed: Streamed;
   /** Of a streamed one, a digest of what its complete said: the file may have another name by the time it is said again. */
-  said: string | null;
+  completion_digest: string | null;
 }
 
 export interface NewIds {
@@ -46,7 +46,7 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
   transfer_id: ids.transferId,
   file_id: ids.fileId,
   creator: ids.creator,
-  made_by: ids.madeBy ?? null,
+  creator_session: ids.madeBy ?? null,
   owner: status === 'done' ? ids.creator : null,
   dir_id: init.dirId,
   status,
@@ -59,11 +59,11 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
   touched_at: ids.now,
   enc_params: init.encParams,
   streamed: init.streamed,
-  said: null,
+  completion_digest: null,
 });
 
 export const TRANSFER_COLUMNS = [
-  ...['transfer_id', 'file_id', 'creator', 'made_by', 'owner', 'dir_id', 'status', 'file_name'],
+  ...['transfer_id', 'file_id', 'creator', 'creator_session', 'owner', 'dir_id', 'status', 'file_name'],
   ...[
     'file_size',
     'stored_size',
@@ -73,7 +73,7 @@ export const TRANSFER_COLUMNS = [
     'touched_at',
     'enc_params',
     'streamed',
-    'said',
+    'completion_digest',
   ],
 ] as const;
 export const COLUMNS = TRANSFER_COLUMNS.join(', ');

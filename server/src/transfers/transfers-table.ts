@@ -44,11 +44,12 @@ export { type NewIds, type TransferRow, transferOf } from './transfer-rows.ts';
 /** What says how far a transfer is. */
 export type TransferState = Pick<
   TransferRow,
-  'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'made_by' | 'dir_id'
+  'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'creator_session' | 'dir_id'
 >;
 
 /** With `t` for the transfer. */
-const STATE = 't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed, t.creator, t.made_by, t.dir_id';
+const STATE =
+  't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed, t.creator, t.creator_session, t.dir_id';
 
 const stateOf = (row: TransferState): TransferState => ({
   file_id: row.file_id,
@@ -57,7 +58,7 @@ const stateOf = (row: TransferState): TransferState => ({
   touched_at: row.touched_at,
   streamed: row.streamed,
   creator: row.creator,
-  made_by: row.made_by,
+  creator_session: row.creator_session,
   dir_id: row.dir_id,
 });
 
@@ -107,11 +108,11 @@ export class TransfersTable extends Queries {
 
   /** The session that uploaded a file; undefined where nobody knows, as of a copy. */
   async makerOf(fileId: string): Promise<string | undefined> {
-    const [row] = await this.sql.query<{ made_by: string | null }>(
-      'SELECT made_by FROM transfers WHERE file_id = ?',
+    const [row] = await this.sql.query<{ creator_session: string | null }>(
+      'SELECT creator_session FROM transfers WHERE file_id = ?',
       fileId,
     );
-    return row?.made_by ?? undefined;
+    return row?.creator_session ?? undefined;
   }
 
   /** Never of those that are done: one is known for as long as its file, and to count them would take ever longer. */

@@ -37,8 +37,8 @@ export const isOver = ({ beganAt, endedAt }: CheckRound) => endedAt >= beganAt;
 export class ChecksTable extends Queries {
   async round(name: CheckName): Promise<CheckRound> {
     const [row] = await this.sql.query<CheckRound>(
-      `SELECT began_at AS "beganAt", ended_at AS "endedAt", at_seq AS seq, at_idx AS idx, until_seq AS "untilSeq",
-         files, volumes, bytes, faults FROM checks WHERE name = ?`,
+      `SELECT started_at AS "beganAt", ended_at AS "endedAt", last_seq AS seq, last_idx AS idx, end_seq AS "untilSeq",
+         files, volumes, bytes, faults FROM volume_checks WHERE name = ?`,
       name,
     );
     return row ?? NEVER;
@@ -47,10 +47,10 @@ export class ChecksTable extends Queries {
   /** From the first file to the newest of now; one that is under way is given up. */
   async begin(name: CheckName, now: number): Promise<CheckRound> {
     await this.sql.execute(
-      `INSERT INTO checks (name, began_at, ended_at, at_seq, at_idx, until_seq, files, volumes, bytes, faults)
+      `INSERT INTO volume_checks (name, started_at, ended_at, last_seq, last_idx, end_seq, files, volumes, bytes, faults)
        SELECT CAST(? AS TEXT), CAST(? AS BIGINT), 0, 0, 0, COALESCE(MAX(seq), 0), 0, 0, 0, 0 FROM files WHERE true
-       ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at, at_seq = 0, at_idx = 0,
-         until_seq = excluded.until_seq, files = 0, volumes = 0, bytes = 0, faults = 0`,
+       ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, last_seq = 0, last_idx = 0,
+         end_seq = excluded.end_seq, files = 0, volumes = 0, bytes = 0, faults = 0`,
       name,
       now,
     );
@@ -60,8 +60,8 @@ export class ChecksTable extends Queries {
   /** False when somebody else has gone on from `before`: then there is nothing to keep. */
   async keep(name: CheckName, before: CheckRound, now: CheckRound): Promise<boolean> {
     const rows = await this.sql.execute(
-      `UPDATE checks SET ended_at = ?, at_seq = ?, at_idx = ?, files = ?, volumes = ?, bytes = ?, faults = ?
-       WHERE name = ? AND began_at = ? AND ended_at = ? AND at_seq = ? AND at_idx = ? RETURNING name`,
+      `UPDATE volume_checks SET ended_at = ?, last_seq = ?, last_idx = ?, files = ?, volumes = ?, bytes = ?, faults = ?
+       WHERE name = ? AND started_at = ? AND ended_at = ? AND last_seq = ? AND last_idx = ? RETURNING name`,
       ...[now.endedAt, now.seq, now.idx, now.files, now.volumes, now.bytes, now.faults],
       ...[name, before.beganAt, before.endedAt, before.seq, before.idx],
     );

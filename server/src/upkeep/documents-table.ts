@@ -81,7 +81,7 @@ export class DocumentsTable extends Queries {
   /** Accounts whose documents are out of date, in the order of their ids. */
   async staleAccounts(after: string, limit: number): Promise<string[]> {
     const rows = await this.sql.query<{ account_id: string }>(
-      `SELECT account_id FROM account_documents WHERE rev > written AND account_id > ?
+      `SELECT account_id FROM account_documents WHERE rev > written_rev AND account_id > ?
        ORDER BY account_id LIMIT ?`,
       after,
       limit,
@@ -91,7 +91,7 @@ export class DocumentsTable extends Queries {
 
   /** Whether its document is out of date. */
   async isStaleAccount(accountId: string): Promise<boolean> {
-    const text = 'SELECT 1 FROM account_documents WHERE account_id = ? AND rev > written';
+    const text = 'SELECT 1 FROM account_documents WHERE account_id = ? AND rev > written_rev';
     return (await this.sql.query(text, accountId)).length > 0;
   }
 
@@ -109,8 +109,8 @@ export class DocumentsTable extends Queries {
         ? [ADMINISTRATOR]
         : await this.sql.query<Omit<AccountState, 'rev' | 'dirs'>>(
             `SELECT username, password_hash, created_at, keys, identity, recovery_hash, disabled_at,
-               ${limitNames.join(', ')} FROM users
-             WHERE account_id = ? AND leaving_since IS NULL`,
+               ${limitNames.join(', ')} FROM accounts
+             WHERE account_id = ? AND deleting_since IS NULL`,
             accountId,
           );
     if (!state || !user) return undefined;
@@ -126,7 +126,7 @@ export class DocumentsTable extends Queries {
   /** False where the account is gone, and its document was removed by another one. */
   async accountWritten(accountId: string, rev: number): Promise<boolean> {
     const rows = await this.sql.execute(
-      `UPDATE account_documents SET written = CASE WHEN written < ? THEN ? ELSE written END
+      `UPDATE account_documents SET written_rev = CASE WHEN written_rev < ? THEN ? ELSE written_rev END
        WHERE account_id = ? RETURNING account_id`,
       rev,
       rev,
@@ -191,12 +191,12 @@ export async function outdateAccount(tx: Sql, username: string): Promise<void> {
   const raise = 'ON CONFLICT (account_id) DO UPDATE SET rev = account_documents.rev + 1';
   if (username === ADMIN) {
     await tx.execute(
-      `INSERT INTO account_documents (account_id, rev, written) VALUES ('${ADMIN_ACCOUNT}', 1, 0) ${raise}`,
+      `INSERT INTO account_documents (account_id, rev, written_rev) VALUES ('${ADMIN_ACCOUNT}', 1, 0) ${raise}`,
     );
   } else {
     await tx.execute(
-      `INSERT INTO account_documents (account_id, rev, written)
-       SELECT account_id, 1, 0 FROM users WHERE username = ? ${raise}`,
+      `INSERT INTO account_documents (account_id, rev, written_rev)
+       SELECT account_id, 1, 0 FROM accounts WHERE username = ? ${raise}`,
       username,
     );
   }

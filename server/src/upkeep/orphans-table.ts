@@ -65,7 +65,7 @@ export class OrphansTable extends Queries {
 
   async round(): Promise<OrphanRound> {
     const [row] = await this.sql.query<OrphanRound>(
-      'SELECT began_at AS "beganAt", after_id AS after, groups_seen AS groups, orphans_seen AS orphans FROM orphan_round',
+      'SELECT started_at AS "beganAt", after_id AS after, groups_seen AS groups, orphans_seen AS orphans FROM orphan_search',
     );
     return row!;
   }
@@ -77,7 +77,7 @@ export class OrphansTable extends Queries {
       const list = JSON.stringify([...found.known]);
       await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.listed})`, list);
       await tx.execute(
-        'UPDATE orphan_round SET began_at = ?, after_id = ?, groups_seen = ?, orphans_seen = ?',
+        'UPDATE orphan_search SET started_at = ?, after_id = ?, groups_seen = ?, orphans_seen = ?',
         round.beganAt,
         round.after,
         round.groups,

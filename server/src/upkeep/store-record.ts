@@ -25,7 +25,7 @@ interface Row {
   store_id: string;
   service_id: string;
   confirmed: number;
-  marks: string;
+  custody_marks: string;
   contested_at: number | null;
   read_only_at: number | null;
 }
@@ -33,14 +33,14 @@ interface Row {
 export class StoreRecord extends Queries {
   async get(): Promise<StoreFacts> {
     const [row] = await this.sql.query<Row>(
-      'SELECT store_id, service_id, confirmed, marks, contested_at, read_only_at FROM store',
+      'SELECT store_id, service_id, confirmed, custody_marks, contested_at, read_only_at FROM store',
     );
-    const { store_id, service_id, confirmed, marks, contested_at, read_only_at } = row!;
+    const { store_id, service_id, confirmed, custody_marks, contested_at, read_only_at } = row!;
     return {
       id: store_id,
       serviceId: service_id,
       confirmed: confirmed === 1,
-      marks: marks.split(' ').filter(Boolean),
+      marks: custody_marks.split(' ').filter(Boolean),
       contestedAt: contested_at,
       readOnlyAt: read_only_at,
     };
@@ -84,9 +84,11 @@ export class StoreRecord extends Queries {
   /** `found` is what the store shows and may go on showing if the new one never gets there. */
   addMark(mark: string, found: string | undefined): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.query<Pick<Row, 'marks'>>(`SELECT marks FROM store ${tx.dialect.forUpdate}`);
-      const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.marks.split(' ')]);
-      await tx.execute('UPDATE store SET marks = ?', [...kept].slice(0, MARKS).join(' '));
+      const [row] = await tx.query<Pick<Row, 'custody_marks'>>(
+        `SELECT custody_marks FROM store ${tx.dialect.forUpdate}`,
+      );
+      const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.custody_marks.split(' ')]);
+      await tx.execute('UPDATE store SET custody_marks = ?', [...kept].slice(0, MARKS).join(' '));
     });
   }
 
@@ -95,7 +97,7 @@ export class StoreRecord extends Queries {
     return this.sql.transaction(async (tx) => {
       const text = 'UPDATE store SET contested_at = ? WHERE contested_at IS NULL RETURNING store_id';
       if ((await tx.execute(text, now)).length === 0) return;
-      await tx.execute('DELETE FROM arrivals');
+      await tx.execute('DELETE FROM received_volumes');
       await tx.execute(`UPDATE transfers SET status = 'failed' WHERE status = 'storing' AND ${NOT_DONE}`);
     });
   }
@@ -106,12 +108,12 @@ export async function takeStore(
   tx: Sql,
   { id, mark }: { id: string; mark: string | undefined },
 ): Promise<void> {
-  const text = 'UPDATE store SET store_id = ?, confirmed = 1, marks = ?, contested_at = NULL';
+  const text = 'UPDATE store SET store_id = ?, confirmed = 1, custody_marks = ?, contested_at = NULL';
   await tx.execute(text, id, mark ?? '');
 }
 
 /** For a database that takes over all that another one has, the store with it: the store is given the new id next. */
 export async function handOver(tx: Sql, id: string, { marks, contestedAt }: StoreFacts): Promise<void> {
-  const text = 'UPDATE store SET store_id = ?, confirmed = 0, marks = ?, contested_at = ?';
+  const text = 'UPDATE store SET store_id = ?, confirmed = 0, custody_marks = ?, contested_at = ?';
   await tx.execute(text, id, marks.join(' '), contestedAt);
 }

@@ -1,10 +1,10 @@
 import { Queries } from '../platform/sql/sql.ts';
 
 /** When something last happened. Its table is called `marks`; the mark of a store is something else. */
-export class TimesTable extends Queries {
+export class TimestampsTable extends Queries {
   async set(name: string, at: number): Promise<void> {
     await this.sql.execute(
-      'INSERT INTO marks (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at',
+      'INSERT INTO timestamps (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at',
       name,
       at,
     );
@@ -12,7 +12,7 @@ export class TimesTable extends Queries {
 
   /** 0 when it never happened. */
   async get(name: string): Promise<number> {
-    const [row] = await this.sql.query<{ at: number }>('SELECT at FROM marks WHERE name = ?', name);
+    const [row] = await this.sql.query<{ at: number }>('SELECT at FROM timestamps WHERE name = ?', name);
     return row?.at ?? 0;
   }
 }

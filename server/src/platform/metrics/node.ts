@@ -63,7 +63,7 @@ export async function storeSamples(metadata: Metadata, now = Date.now()): Promis
   samples['szafa_garbage_groups'] = await metadata.garbage.count();
   samples['szafa_orphans'] = await metadata.orphans.count();
   samples['szafa_store_contested'] = (await metadata.store.get()).contestedAt === null ? 0 : 1;
-  samples['szafa_fsck_success_timestamp_seconds'] = (await metadata.times.get('fsck')) / 1000;
+  samples['szafa_fsck_success_timestamp_seconds'] = (await metadata.timestamps.get('fsck')) / 1000;
   const { accounts, files, bytes, trashBytes } = await metadata.totals.get();
   samples['szafa_accounts'] = accounts;
   samples['szafa_files'] = files;

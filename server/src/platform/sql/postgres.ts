@@ -144,7 +144,7 @@ export class PostgresStore implements SqlStore {
     for (const [table, column] of [
       ['files', 'seq'],
       ['dirs', 'dir_id'],
-      ['audit', 'seq'],
+      ['audit_log', 'seq'],
     ]) {
       await this.execute(
         `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), COALESCE(MAX(${column}), 0) + 1, false) FROM ${table}`,

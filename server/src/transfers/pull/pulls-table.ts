@@ -32,8 +32,8 @@ export class PullsTable extends Queries {
         await hold(tx, `account ${caller}`);
         await hold(tx, `node ${node}`);
         const rows = await tx.execute(
-          `INSERT INTO pulls (transfer_id, caller, node, runner, lease_until, landed) VALUES (?, ?, ?, ?, ?, '')
-           ON CONFLICT (transfer_id) DO UPDATE SET caller = excluded.caller, node = excluded.node,
+          `INSERT INTO pulls (transfer_id, username, node, runner, lease_until, received) VALUES (?, ?, ?, ?, ?, '')
+           ON CONFLICT (transfer_id) DO UPDATE SET username = excluded.username, node = excluded.node,
              runner = excluded.runner, lease_until = excluded.lease_until
            WHERE pulls.lease_until < ? RETURNING transfer_id`,
           transferId,
@@ -45,9 +45,9 @@ export class PullsTable extends Queries {
         );
         if (rows.length === 0) return 'running';
         const [count] = await tx.query<{ account: number; node: number; own: number | null }>(
-          `SELECT SUM(CASE WHEN caller = ? THEN 1 ELSE 0 END) AS account,
+          `SELECT SUM(CASE WHEN username = ? THEN 1 ELSE 0 END) AS account,
              SUM(CASE WHEN node = ? THEN 1 ELSE 0 END) AS node,
-             (SELECT users.pulls FROM users WHERE username = ?) AS own
+             (SELECT accounts.pulls FROM accounts WHERE username = ?) AS own
            FROM pulls WHERE lease_until > 0 AND lease_until >= ?`,
           caller,
           node,
@@ -63,7 +63,7 @@ export class PullsTable extends Queries {
 
   async report(transferId: string, runner: string, landed: string, leaseUntil: number): Promise<void> {
     await this.sql.execute(
-      'UPDATE pulls SET landed = ?, lease_until = ? WHERE transfer_id = ? AND runner = ?',
+      'UPDATE pulls SET received = ?, lease_until = ? WHERE transfer_id = ? AND runner = ?',
       landed,
       leaseUntil,
       transferId,
@@ -80,7 +80,7 @@ export class PullsTable extends Queries {
       );
       if (row) {
         await tx.execute(
-          'UPDATE pulls SET landed = ?, lease_until = 0 WHERE transfer_id = ? AND runner = ?',
+          'UPDATE pulls SET received = ?, lease_until = 0 WHERE transfer_id = ? AND runner = ?',
           landed,
           transferId,
           runner,
@@ -101,11 +101,11 @@ export class PullsTable extends Queries {
   }
 
   async landed(transferId: string): Promise<string> {
-    const [row] = await this.sql.query<{ landed: string }>(
-      'SELECT landed FROM pulls WHERE transfer_id = ?',
+    const [row] = await this.sql.query<{ received: string }>(
+      'SELECT received FROM pulls WHERE transfer_id = ?',
       transferId,
     );
-    return row?.landed ?? '';
+    return row?.received ?? '';
   }
 
   /** The runner is gone: its pulls may be started again at once. Without a name: all runners are. */

@@ -57,7 +57,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
     if (options.repair) await mendUsage(pair.sql, owner);
     report.problem('accounts with wrong totals', { owner }, options.repair);
   }
-  if (report.problems === 0) await pair.metadata.times.set('fsck', options.now ?? Date.now());
+  if (report.problems === 0) await pair.metadata.timestamps.set('fsck', options.now ?? Date.now());
 }
 
 /** In the order of their numbers, and how far it is stands in the database: reading them all may take weeks. */

@@ -137,7 +137,7 @@ export class AccountRescue {
       );
     }
     await tx.execute(
-      `INSERT INTO account_documents (account_id, rev, written) VALUES (?, ?, ?)
+      `INSERT INTO account_documents (account_id, rev, written_rev) VALUES (?, ?, ?)
        ON CONFLICT (account_id) DO NOTHING`,
       account_id,
       all ? rev : rev + 1,
@@ -153,7 +153,7 @@ export class AccountRescue {
 
   async #nameOf(accountId: string): Promise<string | undefined> {
     const [row] = await this.#pair.sql.query<{ username: string }>(
-      'SELECT username FROM users WHERE account_id = ?',
+      'SELECT username FROM accounts WHERE account_id = ?',
       accountId,
     );
     return row?.username ?? this.#told.get(accountId);

@@ -8,7 +8,7 @@ import type { Sql } from '../../platform/sql/sql.ts';
 import { BrokenDocument, isAccountId } from '../../platform/volumes/documents.ts';
 import { newName } from '../../platform/volumes/names.ts';
 import type { Manifest } from '../../platform/volumes/store.ts';
-import { saidOf } from '../../transfers/streamed-table.ts';
+import { completionDigest } from '../../transfers/streamed-table.ts';
 import { entryOf, forgetVolumes, insertVolumes } from '../../transfers/volumes-table.ts';
 import { outdate, outdateAccount } from '../documents-table.ts';
 import { claimOrphan } from '../orphans-table.ts';
@@ -84,7 +84,7 @@ export class FileRescue {
       // One that was under way when an older database was saved, and is complete by what the store has.
       const [upload] = await tx.execute(
         `UPDATE transfers SET status = 'done', enc_params = '', owner = ?, file_name = ?, file_size = ?,
-           stored_size = ?, total_sha256 = ?, chunk_count = ?, said = ?
+           stored_size = ?, total_sha256 = ?, chunk_count = ?, completion_digest = ?
          WHERE file_id = ? AND status <> 'done' RETURNING transfer_id`,
         owner,
         manifest.file_name,
@@ -92,7 +92,7 @@ export class FileRescue {
         stored_size,
         manifest.sha256,
         chunk_count,
-        saidOf({
+        completionDigest({
           fileName: manifest.file_name,
           fileSize: manifest.size,
           totalSha256: manifest.sha256,
@@ -192,7 +192,7 @@ export class FileRescue {
 export async function unknownOf(sql: Sql, groups: { id: string }[]): Promise<string[]> {
   const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.listed})`;
   // A clone that was under way when the database was saved may be a file by now. The manifest of what is deleted goes soon.
-  const text = `${among('files')} UNION ${among('garbage')} AND claim IS NULL UNION ${among('stale_manifests')}`;
+  const text = `${among('files')} UNION ${among('garbage')} AND clone_key IS NULL UNION ${among('stale_manifests')}`;
   const unknown = new Set(groups.map(({ id }) => id));
   const list = JSON.stringify([...unknown]);
   const known = await sql.query<{ file_id: string }>(text, list, list, list);

@@ -17,7 +17,7 @@ const UNDER_WAY = 'rescue';
 /** Rebuilds the metadata from what lies beside the volumes, into an empty database. */
 export async function rescue(pair: Pair, passwords: string, report: Report): Promise<void> {
   const { metadata, sql, volumes } = pair;
-  const again = (await metadata.times.get(UNDER_WAY)) > 0;
+  const again = (await metadata.timestamps.get(UNDER_WAY)) > 0;
   if (!again && !(await isEmpty(sql))) {
     throw new UsageError(
       'the database is not empty: rescue fills an empty one; for a database in use, rescue --missing adds what it lacks',
@@ -25,7 +25,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   }
   const file = await PasswordFile.open(passwords, again);
   try {
-    await metadata.times.set(UNDER_WAY, Date.now());
+    await metadata.timestamps.set(UNDER_WAY, Date.now());
     await takeWhatIsThere(pair, 'all', report, file);
   } finally {
     await file.close();
@@ -36,7 +36,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   await takeServiceId(pair, report);
   await sql.transaction(async (tx) => {
     await takeStore(tx, identity);
-    await tx.execute('DELETE FROM marks WHERE name = ?', UNDER_WAY);
+    await tx.execute('DELETE FROM timestamps WHERE name = ?', UNDER_WAY);
   });
 }
 

@@ -11,26 +11,26 @@ const PAGE = 500;
 
 /** The tables as they are copied: their columns, and the one by which they are read page by page, with fewer rows where each may be long. */
 export const tables = {
-  users: {
+  accounts: {
     key: 'username',
     columns: [
       ...['username', 'account_id', 'password_hash', 'created_at', 'keys', 'identity', 'recovery_hash'],
-      ...['totp_secret', 'totp_step', 'leaving_since', 'disabled_at', ...limitNames],
+      ...['totp_secret', 'totp_step', 'deleting_since', 'disabled_at', ...limitNames],
     ] as const,
   },
-  account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written'] },
+  account_documents: { key: 'account_id', columns: ['account_id', 'rev', 'written_rev'] },
   sessions: { key: 'token_hash', columns: SESSION_COLUMNS },
   passkeys: { key: 'credential_id', columns: PASSKEY_COLUMNS },
   invitations: {
     key: 'id',
     columns: ['id', 'token_hash', 'note', 'quota_bytes', 'created_at', 'expires_at'],
   },
-  audit: { key: 'seq', columns: ['seq', 'at', 'actor', 'account', 'action', 'detail'] },
+  audit_log: { key: 'seq', columns: ['seq', 'at', 'actor', 'account', 'action', 'detail'] },
   dirs: { key: 'dir_id', columns: ['dir_id', 'owner', 'name', 'created_at'] },
   files: { key: 'seq', columns: FILE_COLUMNS },
   transfers: { key: 'transfer_id', columns: TRANSFER_COLUMNS },
   shares: { key: 'id', columns: SHARE_COLUMNS, page: 8 },
-  requests: { key: 'id', columns: REQUEST_COLUMNS },
+  file_requests: { key: 'id', columns: REQUEST_COLUMNS },
   request_uploads: { key: 'token_hash', columns: UPLOAD_COLUMNS },
 } as const;
 

@@ -2,22 +2,23 @@ import cluster, { type Address, type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mkdir, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from './config.ts';
+import { type Config, readTls } from './config.ts';
 import { isListening, recoverConnections, stopAccepting, watchAccepting } from './fastlane/handover.ts';
 import { probeIntake } from './fastlane/intake-probe.ts';
+import { nodeSamples, storeSamples } from './node-metrics.ts';
 import { REPORT_MS } from './operator/nodes-table.ts';
 import { closeDataFolder } from './platform/cluster/data-folder.ts';
 import { connectionLimit, descriptorLimit } from './platform/cluster/descriptors.ts';
 import { lendToWorkers } from './platform/cluster/lending.ts';
 import { paceWorkers } from './platform/cluster/pacing.ts';
-import { NodeCertificate } from './platform/cluster/tls.ts';
+import { shareCertificate } from './platform/cluster/tls.ts';
 import { ConfigError, StoreUnavailable } from './platform/errors.ts';
 import { isLoopback } from './platform/http/addresses.ts';
 import { missingPage } from './platform/http/page.ts';
 import { newToken } from './platform/ids.ts';
 import type { Log } from './platform/log/log.ts';
 import { Gatherer } from './platform/metrics/gathering.ts';
-import { nodeSamples, poolSamples, storeSamples, watchEventLoop } from './platform/metrics/node.ts';
+import { poolSamples, watchEventLoop } from './platform/metrics/process.ts';
 import {
   discardUnfinished,
   isShared,
@@ -62,7 +63,7 @@ export async function runPrimary(config: Config): Promise<void> {
     log.warn(`the fast lane is off and uploads cost more CPU: Node ${process.version}: ${fault}`);
   }
   const lane = config.lane && fault === undefined;
-  new NodeCertificate(config, log).watch();
+  shareCertificate(config.tls, () => readTls(process.env), log);
   lendToWorkers(config);
   paceWorkers();
   watchAccepting(connectionLimit(descriptorLimit()), () =>

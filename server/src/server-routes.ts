@@ -9,7 +9,7 @@ import { VERSION } from './version.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-export function serverHandlers({ config, metadata, volumes, gathered }: Services) {
+export function serverHandlers({ config, metadata, volumes, nodeMetrics }: Services) {
   let serviceId: string | undefined;
   let document: Document | undefined;
   const openapi = async () => {
@@ -34,7 +34,7 @@ export function serverHandlers({ config, metadata, volumes, gathered }: Services
       await readiness.confirm();
       return { ok: true };
     },
-    metrics: async (_request, reply) => reply.type(CONTENT_TYPE).send(await gathered()),
+    metrics: async (_request, reply) => reply.type(CONTENT_TYPE).send(await nodeMetrics()),
     openapi,
     docs: async (_request, reply) => {
       docs ??= (await import('./platform/http/docs.ts')).docsPage(await openapi());

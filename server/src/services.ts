@@ -7,6 +7,8 @@ import { AccountDeletion } from './accounts/deletion.ts';
 import { Sessions } from './accounts/sessions.ts';
 import { TokenScope } from './accounts/token-scope.ts';
 import type { Config } from './config.ts';
+import { S3Connections } from './fastlane/s3-connection.ts';
+import { unblockStdout } from './fastlane/stdout.ts';
 import { Files } from './files/files.ts';
 import { Thumbnails } from './files/thumbnails.ts';
 import { Metadata } from './metadata.ts';
@@ -19,12 +21,13 @@ import { createLog, type Log } from './platform/log/log.ts';
 import { Metrics } from './platform/metrics/registry.ts';
 import { timesOfS3 } from './platform/metrics/s3.ts';
 import type { RateLimiter } from './platform/rate-limit.ts';
-import { S3Client, S3Error } from './platform/s3/client.ts';
+import { S3Client, type S3Options } from './platform/s3/client.ts';
+import { S3Error } from './platform/s3/errors.ts';
+import { S3Store } from './platform/s3/store.ts';
 import type { PostgresStore } from './platform/sql/postgres.ts';
 import type { Lock, SqlStore } from './platform/sql/sql.ts';
 import { BUSY, SqliteStore } from './platform/sql/sqlite.ts';
 import { FolderStore } from './platform/volumes/folder.ts';
-import { S3Store } from './platform/volumes/s3.ts';
 import type { VolumeStore } from './platform/volumes/store.ts';
 import { migrate } from './schema.ts';
 import { Requests } from './sharing/requests.ts';
@@ -53,8 +56,8 @@ export interface Services {
   mode: Mode;
   rateLimiter: RateLimiter;
   metrics: Metrics;
-  /** The numbers of all processes of this node, as text. */
-  gathered: () => Promise<string>;
+  /** The metrics of all processes of this node, in Prometheus' text format. */
+  nodeMetrics: () => Promise<string>;
 }
 
 export const places = {
@@ -83,6 +86,11 @@ async function openPostgres(url: string, options?: { unlimited: boolean }): Prom
   return new PostgresStore(url, options);
 }
 
+export function openS3({ location, credentials }: NonNullable<Config['s3']>, options?: S3Options): S3Client {
+  const openReader = (endpoint: URL, idleMs: number) => new S3Connections(endpoint, idleMs);
+  return new S3Client(location, credentials, { ...options, openReader });
+}
+
 /** `beforeChange`: what a store that may be out of reach at the start must pass before it is written to. */
 export function openVolumes(
   config: Config,
@@ -93,8 +101,9 @@ export function openVolumes(
   if (config.s3 === undefined) {
     return new FolderStore(config.dataFolder, processName, { groupReads: config.accel });
   }
-  const { location, credentials } = config.s3;
-  return new S3Store(new S3Client(location, credentials, {}, beforeChange, metrics && timesOfS3(metrics)));
+  return new S3Store(
+    openS3(config.s3, { ...(beforeChange && { beforeChange }), times: metrics && timesOfS3(metrics) }),
+  );
 }
 
 /** Once, however many ask at the same time; again after a failure. */
@@ -117,8 +126,8 @@ export async function openServices(
   config: Config,
   processName: string,
   node = processName,
-): Promise<Omit<Services, 'gathered'>> {
-  const log = createLog(config.logLevel);
+): Promise<Omit<Services, 'nodeMetrics'>> {
+  const log = createLog(config.logLevel, { unblock: unblockStdout });
   const metrics = new Metrics();
   const metadata = new Metadata(await openDatabase(config));
   const mode = new Mode(metadata);
@@ -205,7 +214,7 @@ async function settleAtStart(config: Config, { store }: Metadata): Promise<void>
     await settleStore(store, new FolderStore(config.dataFolder, newProcessName()));
     return;
   }
-  const client = new S3Client(config.s3.location, config.s3.credentials, { totalMs: 1_000 });
+  const client = openS3(config.s3, { totalMs: 1_000 });
   const volumes = new S3Store(client);
   try {
     await requireVolumes(volumes);

@@ -25,11 +25,11 @@ export function initOf(volumes: Buffer[]) {
 
 /** The whole service in this process, on SQLite and a folder: for tests that need a hand on its parts or its clock. */
 export class InProcess {
-  readonly services: Omit<Services, 'gathered'>;
+  readonly services: Omit<Services, 'nodeMetrics'>;
   readonly folder: string;
   readonly url: string;
 
-  private constructor(services: Omit<Services, 'gathered'>, folder: string, url: string) {
+  private constructor(services: Omit<Services, 'nodeMetrics'>, folder: string, url: string) {
     this.services = services;
     this.folder = folder;
     this.url = url;
@@ -47,7 +47,7 @@ export class InProcess {
     });
     await prepareStores(config);
     const services = await openServices(config, 'p1');
-    const app = await createApp({ ...services, gathered: async () => '' });
+    const app = await createApp({ ...services, nodeMetrics: async () => '' });
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
     t.after(async () => {
       services.pulls.stop();

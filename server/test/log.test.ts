@@ -5,11 +5,13 @@ import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { shortened } from '../src/platform/log/log.ts';
 
+const STDOUT = new URL('../src/fastlane/stdout.ts', import.meta.url).href;
 const LOG = new URL('../src/platform/log/log.ts', import.meta.url).href;
 
 const scriptOf = (code: string, terminal: boolean, level = 'info') =>
   `import { createLog, infoLater } from ${JSON.stringify(LOG)};
-    const log = createLog(${JSON.stringify(level)}, ${terminal}); ${code}`;
+    import { unblockStdout as unblock } from ${JSON.stringify(STDOUT)};
+    const log = createLog(${JSON.stringify(level)}, { terminal: ${terminal}, unblock }); ${code}`;
 
 /** What a process writes that logs like this. */
 function written(code: string, terminal: boolean, level?: string): string[] {

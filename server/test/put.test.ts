@@ -76,7 +76,7 @@ async function allAlong(service: InProcess, way: Way) {
   const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });
   const metrics = new Metrics();
   const config = { ...services.config, trustProxy: parseCidrs('127.0.0.1 10.0.0.0/8'), ...way.settings };
-  const app = await createApp({ ...services, config, log, metrics, gathered: async () => '' });
+  const app = await createApp({ ...services, config, log, metrics, nodeMetrics: async () => '' });
   try {
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
     const puts: { line: Line; answer: string }[] = [];

@@ -5,9 +5,11 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Writable } from 'node:stream';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { S3Connections } from '../src/fastlane/s3-connection.ts';
 import { StoreUnavailable } from '../src/platform/errors.ts';
-import { S3Client, S3Error } from '../src/platform/s3/client.ts';
-import { openRange, sendRange } from '../src/platform/volumes/s3-download.ts';
+import { S3Client } from '../src/platform/s3/client.ts';
+import { openRange, sendRange } from '../src/platform/s3/download.ts';
+import { S3Error } from '../src/platform/s3/errors.ts';
 import { SegmentPool } from '../src/platform/volumes/segments.ts';
 
 const BYTES = randomBytes(3 * 2 ** 20 + 17);
@@ -36,7 +38,12 @@ async function storeThat(answer: (socket: Socket, head: string, count: number) =
   await once(server, 'listening');
   const endpoint = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const location = { bucket: 'b', prefix: '', endpoint, region: 'us-east-1' };
-  const client = new S3Client(location, { accessKeyId: 'a', secretAccessKey: 's' }, limits);
+  const openReader = (at: URL, idleMs: number) => new S3Connections(at, idleMs);
+  const client = new S3Client(
+    location,
+    { accessKeyId: 'a', secretAccessKey: 's' },
+    { ...limits, openReader },
+  );
   open.push({ server, client });
   const counts = () => ({ requests, connections });
   return { client, counts };

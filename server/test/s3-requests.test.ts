@@ -5,10 +5,11 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { StoreUnavailable } from '../src/platform/errors.ts';
-import { S3Client, S3Error } from '../src/platform/s3/client.ts';
+import { S3Client } from '../src/platform/s3/client.ts';
+import { S3Error } from '../src/platform/s3/errors.ts';
+import { S3Store } from '../src/platform/s3/store.ts';
 import { elements } from '../src/platform/s3/xml.ts';
 import { newName } from '../src/platform/volumes/names.ts';
-import { S3Store } from '../src/platform/volumes/s3.ts';
 import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
 
 interface Seen {

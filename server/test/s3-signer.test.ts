@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { percent } from '../src/platform/percent.ts';
+import { percentEncode } from '../src/platform/percent.ts';
 import { parseS3Location, S3LocationError } from '../src/platform/s3/location.ts';
 import { queryString, Signer, sha256Hex } from '../src/platform/s3/signer.ts';
 import { elements, encodeXml, text } from '../src/platform/s3/xml.ts';
@@ -54,7 +54,7 @@ test('the key of a day is not used on another', () => {
 });
 
 test('paths and queries are encoded as the signature wants them', () => {
-  assert.equal(percent("a b/ż!'()*~"), 'a%20b%2F%C5%BC%21%27%28%29%2A~');
+  assert.equal(percentEncode("a b/ż!'()*~"), 'a%20b%2F%C5%BC%21%27%28%29%2A~');
   assert.equal(queryString({ b: '1', a: '/', 'a-b': '' }), 'a-b=&a=%2F&b=1');
 });
 

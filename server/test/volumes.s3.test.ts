@@ -10,8 +10,8 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { Ceph } from '../../tests/engines/ceph.ts';
 import { usually } from '../../tests/harness/long.ts';
 import { errorOf, readAnswer, S3Client } from '../src/platform/s3/client.ts';
+import { keys, S3Store } from '../src/platform/s3/store.ts';
 import type { Body } from '../src/platform/volumes/body.ts';
-import { keys, S3Store } from '../src/platform/volumes/s3.ts';
 import type { Manifest } from '../src/platform/volumes/store.ts';
 import { volumesContract } from './volumes.contract.ts';
 import { bodyOf, newId, readAll, type VolumeEngine, volumeOf } from './volumes.fixture.ts';

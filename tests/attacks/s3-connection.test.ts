@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { after, test } from 'node:test';
+import { S3Connections } from '../../server/src/fastlane/s3-connection.ts';
 import { S3Client } from '../../server/src/platform/s3/client.ts';
-import { sendRange } from '../../server/src/platform/volumes/s3-download.ts';
+import { sendRange } from '../../server/src/platform/s3/download.ts';
 import { collect, GuardedPool } from './canaries.ts';
 import { reset } from './reset.ts';
 
@@ -65,7 +66,8 @@ test(`${DOWNLOADS} downloads from a store, ended at random moments on both sides
   await once(server, 'listening');
   const endpoint = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const location = { bucket: 'b', prefix: '', endpoint, region: 'us-east-1' };
-  const client = new S3Client(location, { accessKeyId: 'a', secretAccessKey: 's' });
+  const openReader = (at: URL, idleMs: number) => new S3Connections(at, idleMs);
+  const client = new S3Client(location, { accessKeyId: 'a', secretAccessKey: 's' }, { openReader });
   const pool = new GuardedPool(8, 64 * 1024);
   let begun = 0;
   let whole = 0;

@@ -1,30 +1,18 @@
 import { connect } from 'node:net';
 import { readHead } from '@szafa/protocol';
-import { type Body, BrokenOff, type Sink } from '../platform/volumes/body.ts';
+import type { ObjectReader, OpenBody } from '../platform/s3/client.ts';
+import { broken, OtherAnswer, silent } from '../platform/s3/errors.ts';
+import { BrokenOff, type Sink } from '../platform/volumes/body.ts';
 import { Intake } from './intake.ts';
 
 const HEAD_BYTES = 16 * 1024;
-
-/** An answer that is better read by a whole HTTP client: a refusal, a body of unknown length. */
-export class OtherAnswer extends Error {
-  override name = 'OtherAnswer';
-}
-
-export const broken = (message: string, code = 'ECONNRESET') => Object.assign(new Error(message), { code });
-export const silent = () => broken('the store is silent', 'ETIMEDOUT');
-
-/** The body of an answer, its bytes not yet read. `close` it whatever happens. */
-export interface OpenBody extends Body {
-  readonly length: number;
-  close(): void;
-}
 
 /**
  * Connections on which objects are fetched with a fraction of the work that node:http needs: the bytes go from the
  * socket straight to where they are sent from. They understand one kind of answer, the expected status with a
  * Content-Length, and leave every other to node:http by an OtherAnswer.
  */
-export class S3Connections {
+export class S3Connections implements ObjectReader {
   readonly #endpoint: URL;
   readonly #idleMs: number;
   readonly #idle: S3Connection[] = [];

@@ -1,5 +1,5 @@
-/** RFC 3986: all but the unreserved characters, so that no parser on the way can take any for something else. */
-export function percent(text: string): string {
+/** Encodes all but the unreserved characters of RFC 3986, so that no parser on the way can misread one. */
+export function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

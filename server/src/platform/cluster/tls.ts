@@ -1,41 +1,51 @@
-import cluster from 'node:cluster';
 import { X509Certificate } from 'node:crypto';
-import { type Config, readTls } from '../../config.ts';
+import { Server as TlsServer } from 'node:tls';
 import type { Log } from '../log/log.ts';
+import { Topic } from './ipc.ts';
 
-/** The certificate of this node. SIGHUP reads its files again; connections stay, and new ones get the new certificate. */
-export class NodeCertificate {
-  #tls: Config['tls'];
-  readonly #log: Log;
+/** A certificate chain and its key, in PEM. */
+export interface Tls {
+  cert: string;
+  key: string;
+}
 
-  constructor({ tls }: Config, log: Log) {
-    this.#tls = tls;
-    this.#log = log;
-  }
+const reading = new Topic<null, Tls | null>('certificate');
+const replacing = new Topic<Tls, true>('new certificate');
+const REPLACE_MS = 1000;
 
-  /** From now on workers get it, and SIGHUP reloads it. */
-  watch(): void {
-    process.on('SIGHUP', () => this.#reload());
-    cluster.on('message', (worker, message) => {
-      if (message === 'tls') worker.send({ tls: this.#tls ?? null });
-    });
-  }
-
-  #reload(): void {
-    if (!this.#tls) {
-      this.#log.info('SIGHUP: nothing to reload, since the server has no certificate (SZ_TLS_CERT)');
+/** The primary's side: gives workers the certificate, and reads its files again on SIGHUP. Connections stay open. */
+export function shareCertificate(tls: Tls | undefined, read: () => Tls | undefined, log: Log): void {
+  let current = tls;
+  reading.answer(() => current ?? null);
+  process.on('SIGHUP', () => {
+    if (!current) {
+      log.info('SIGHUP: nothing to reload, since the server has no certificate (SZ_TLS_CERT)');
       return;
     }
     try {
-      this.#tls = readTls(process.env);
+      current = read() ?? current;
     } catch (error) {
-      this.#log.error(`SIGHUP: the certificate in use stays: ${(error as Error).message}`);
+      log.error(`SIGHUP: the certificate in use stays: ${(error as Error).message}`);
       return;
     }
-    for (const worker of Object.values(cluster.workers ?? {})) {
-      if (worker?.isConnected()) worker.send({ tls: this.#tls ?? null });
-    }
-    const { validTo } = new X509Certificate(this.#tls!.cert);
-    this.#log.info(`SIGHUP: certificate reloaded, valid until ${new Date(validTo).toISOString()}`);
-  }
+    void replacing.askWorkers(current, REPLACE_MS, () => undefined);
+    const { validTo } = new X509Certificate(current.cert);
+    log.info(`SIGHUP: certificate reloaded, valid until ${new Date(validTo).toISOString()}`);
+  });
+}
+
+/** A worker's side. The primary is asked, not the files: they may be broken by now, and then it still has the last good ones. */
+export async function readCertificate(): Promise<Tls | undefined> {
+  return (await reading.askPrimary(null)) ?? undefined;
+}
+
+/** Uses each new certificate for new connections. */
+export async function followCertificate(server: unknown): Promise<void> {
+  if (!(server instanceof TlsServer)) return;
+  replacing.answer((tls) => {
+    server.setSecureContext(tls);
+    return true;
+  });
+  // There may have been a reload since the first answer.
+  server.setSecureContext((await readCertificate())!);
 }

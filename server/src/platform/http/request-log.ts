@@ -1,5 +1,5 @@
-import type { Services } from '../../services.ts';
-import { infoLater, shortened } from '../log/log.ts';
+import { infoLater, type Log, shortened } from '../log/log.ts';
+import type { Metrics } from '../metrics/registry.ts';
 import type { Params } from './params.ts';
 
 /** A request that has been answered. */
@@ -19,7 +19,7 @@ interface Concluded {
 const start = (id: string | undefined) => (id ? shortened(id) : undefined);
 
 /** Counts it, and writes its line, whichever way it came. */
-export function conclude({ metrics, log }: Pick<Services, 'metrics' | 'log'>, answered: Concluded): void {
+export function conclude({ metrics, log }: { metrics: Metrics; log: Log }, answered: Concluded): void {
   const { reqId, method, route, status, ms, user, params, accel, ip } = answered;
   metrics.request(route, method, status, ms);
   infoLater(log, () => ({

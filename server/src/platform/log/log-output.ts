@@ -25,6 +25,7 @@ type Line = string | (() => string);
  * retries such a write for ever when the process exits, and throws when a disk is full.
  */
 export class LogOutput {
+  readonly #unblock: () => void;
   /** Those that came last. Their texts are made together: one at a time, each would find the processor's caches cold and cost several times as much. */
   #lines: Line[] = [];
   /** Whole lines, but for the first where only a part of it was taken. */
@@ -36,7 +37,9 @@ export class LogOutput {
   #isBehind = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor() {
+  /** `unblock` makes a write fail that would have to wait. */
+  constructor(unblock: () => void) {
+    this.#unblock = unblock;
     process.once('exit', () => this.#finish());
   }
 
@@ -86,7 +89,7 @@ export class LogOutput {
   /** All that is taken at once; undefined, or why not all was. */
   #writeAll(): string | undefined {
     try {
-      for (; this.#bytes > 0; this.#tellDropped()) this.#forget(writeNow(this.#piece()));
+      for (; this.#bytes > 0; this.#tellDropped()) this.#forget(this.#writeNow(this.#piece()));
       return undefined;
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -94,6 +97,11 @@ export class LogOutput {
       if (!this.#hasReader) this.#forget(this.#bytes);
       return this.#hasReader ? code : undefined;
     }
+  }
+
+  #writeNow(bytes: Buffer): number {
+    this.#unblock();
+    return writeSync(STDOUT, bytes);
   }
 
   /** As many lines as fit, or a long one. */
@@ -120,14 +128,4 @@ export class LogOutput {
     const until = performance.now() + LAST_MS;
     while (this.#writeAll() === 'EAGAIN' && performance.now() < until) pause();
   }
-}
-
-/**
- * Never waits for the reader of a pipe. All processes share the flag that says so, and each of ours takes it away as it starts and as
- * it exits: one that waits for a reader that has stopped would never exit.
- */
-function writeNow(bytes: Buffer): number {
-  const { _handle } = process.stdout as { _handle?: { setBlocking?(on: boolean): void } | null };
-  _handle?.setBlocking?.(false);
-  return writeSync(STDOUT, bytes);
 }

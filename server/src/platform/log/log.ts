@@ -1,19 +1,27 @@
 import type { FastifyBaseLogger } from 'fastify';
 import pino from 'pino';
-import type { Config } from '../../config.ts';
 import { LogOutput } from './log-output.ts';
 
 export type Log = FastifyBaseLogger;
 
+interface LogOptions {
+  terminal?: boolean;
+  /** Called before each write: see `unblockStdout`. */
+  unblock?: () => void;
+}
+
 /** JSON lines, or plain lines where a person is watching. */
-export function createLog(level: Config['logLevel'], terminal = process.stdout.isTTY): Log {
+export function createLog(
+  level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
+  { terminal = process.stdout.isTTY, unblock = () => undefined }: LogOptions = {},
+): Log {
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (terminal) {
     // A terminal that is closed ends the log, not the process.
     process.stdout.on('error', () => undefined);
     return pino(options, { write: (line) => process.stdout.write(plain(line)) });
   }
-  return pino(options, new LogOutput());
+  return pino(options, new LogOutput(unblock));
 }
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };

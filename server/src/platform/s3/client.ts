@@ -2,26 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
-import { broken, type OpenBody, OtherAnswer, S3Connections, silent } from '../../fastlane/s3-connection.ts';
-import { StoreFull, StoreUnavailable } from '../errors.ts';
 import { http, https } from '../http/node-http.ts';
-import { percent } from '../percent.ts';
+import { percentEncode } from '../percent.ts';
+import type { Body } from '../volumes/body.ts';
+import { broken, isTransient, OtherAnswer, S3Error, silent, translate } from './errors.ts';
 import type { S3Credentials, S3Location } from './location.ts';
 import { queryString, Signer, sha256Hex } from './signer.ts';
 import { elements, encodeXml, text } from './xml.ts';
-
-/** The store refused: its status and the code in its answer. */
-export class S3Error extends Error {
-  override name = 'S3Error';
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, what: string) {
-    super(`${what}: ${status} ${code}`);
-    this.status = status;
-    this.code = code;
-  }
-}
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -49,10 +36,29 @@ export interface S3Limits {
   totalMs: number;
 }
 
-/** Told of each try: how long the answer took after the last byte was sent, or that there was none. */
+/** The body of an answer, its bytes not yet read. Always `close` it. */
+export interface OpenBody extends Body {
+  readonly length: number;
+  close(): void;
+}
+
+/** A faster way to read objects without TLS than node:http; throws OtherAnswer for any other status, or a body of unknown length. */
+export interface ObjectReader {
+  fetch(head: string, status: number, silenceMs: number): Promise<OpenBody>;
+  close(): void;
+}
+
+/** Called for each attempt: how long the answer took after the last byte was sent, or that there was none. */
 export interface S3Times {
   answered(method: string, status: number, ms: number): void;
   failed(method: string): void;
+}
+
+export interface S3Options extends Partial<S3Limits> {
+  /** Awaited before each request that changes something: the store must show first that it is the right one. */
+  beforeChange?: () => Promise<void>;
+  times?: S3Times | undefined;
+  openReader?: (endpoint: URL, idleMs: number) => ObjectReader;
 }
 
 const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
@@ -65,19 +71,6 @@ const IDLE_MS = 20_000;
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const DELETES_AT_ONCE = 1000;
 
-export function isTransient(error: unknown): boolean {
-  if (error instanceof S3Error) return error.status >= 500 || error.status === 429 || error.status === 408;
-  return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
-}
-
-/** What a caller of the service is told. */
-export function translate(error: unknown): unknown {
-  if (error instanceof S3Error && error.code === 'QuotaExceeded') {
-    return new StoreFull('the store is full', { cause: error });
-  }
-  return isTransient(error) ? new StoreUnavailable('volumes', error) : error;
-}
-
 /**
  * The part of S3 that is needed, over Node's own HTTP client. A general SDK costs several times the CPU for small
  * requests and twice for large ones, and this is the whole of what it would be used for.
@@ -85,53 +78,44 @@ export function translate(error: unknown): unknown {
 export class S3Client {
   readonly location: S3Location;
   readonly limits: S3Limits;
-  /** Waited for before each request that changes something: the store must show first that it is the right one. */
   readonly beforeChange: () => Promise<void>;
   readonly #times: S3Times | undefined;
   readonly #signer: Signer;
   readonly #agent: Agent;
   readonly #transport: typeof http | ReturnType<typeof https>;
-  readonly #connections: S3Connections | undefined;
+  readonly #reader: ObjectReader | undefined;
 
-  constructor(
-    location: S3Location,
-    credentials: S3Credentials,
-    limits: Partial<S3Limits> = {},
-    beforeChange = async () => {},
-    times?: S3Times,
-  ) {
+  constructor(location: S3Location, credentials: S3Credentials, options: S3Options = {}) {
+    const { beforeChange = async () => undefined, times, openReader, ...limits } = options;
     this.location = location;
     this.#times = times;
     this.beforeChange = beforeChange;
     this.limits = { ...LIMITS, ...limits };
     this.#signer = new Signer(credentials, location.region);
     this.#transport = location.endpoint.protocol === 'https:' ? https() : http;
-    const options = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
-    this.#agent = new this.#transport.Agent(options);
-    this.#connections = this.#transport === http ? new S3Connections(location.endpoint, IDLE_MS) : undefined;
+    const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
+    this.#agent = new this.#transport.Agent(pool);
+    this.#reader = this.#transport === http ? openReader?.(location.endpoint, IDLE_MS) : undefined;
   }
 
   close(): void {
     this.#agent.destroy();
-    this.#connections?.close();
+    this.#reader?.close();
   }
 
-  /**
-   * The body of an object by the short way, which knows no TLS and no other answer than this status: undefined where
-   * there is none, an OtherAnswer where it does not do. Nothing is tried again.
-   */
+  /** The body of an object through the fast reader; undefined without one or where its answer needs node:http. No retries. */
   async fetch(request: S3Request, status: number): Promise<OpenBody | undefined> {
-    if (!this.#connections) return undefined;
+    if (!this.#reader) return undefined;
     const { path, headers } = this.#signed(request, EMPTY);
     const head = writeHead(`${request.method} ${path} HTTP/1.1`, headers);
     const begun = performance.now();
     try {
-      const body = await this.#connections.fetch(head, status, this.limits.silenceMs);
+      const body = await this.#reader.fetch(head, status, this.limits.silenceMs);
       this.#times?.answered(request.method, status, performance.now() - begun);
       return body;
     } catch (error) {
-      // Another answer is asked for once more, by the long way.
-      if (!(error instanceof OtherAnswer)) this.#times?.failed(request.method);
+      if (error instanceof OtherAnswer) return undefined;
+      this.#times?.failed(request.method);
       throw error;
     }
   }
@@ -162,7 +146,7 @@ export class S3Client {
 
   #pathOf(key: string | undefined): string {
     const { bucket, prefix } = this.location;
-    return `/${bucket}${key === undefined ? '' : `/${(prefix + key).split('/').map(percent).join('/')}`}`;
+    return `/${bucket}${key === undefined ? '' : `/${(prefix + key).split('/').map(percentEncode).join('/')}`}`;
   }
 
   #signed(request: S3Request, payload: string): { path: string; headers: Record<string, string> } {
@@ -239,7 +223,7 @@ export class S3Client {
 
   async copy(from: string, to: string, silenceMs?: number): Promise<void> {
     const { bucket, prefix } = this.location;
-    const source = `/${bucket}/${(prefix + from).split('/').map(percent).join('/')}`;
+    const source = `/${bucket}/${(prefix + from).split('/').map(percentEncode).join('/')}`;
     const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
     await this.persist(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { percent } from '../percent.ts';
+import { percentEncode } from '../percent.ts';
 import type { S3Credentials } from './location.ts';
 
 export interface Signable {
@@ -19,7 +19,7 @@ const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).u
 
 export function queryString(query: Record<string, string>): string {
   return Object.entries(query)
-    .map(([name, value]) => `${percent(name)}=${percent(value)}`)
+    .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
     .sort()
     .join('&');
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { RuleError } from '@szafa/protocol';
-import { percent } from '../../platform/percent.ts';
+import { percentEncode } from '../../platform/percent.ts';
 
 const MAX_BYTES = 2048;
 /** For a program in C a line ends at these. */
@@ -58,7 +58,7 @@ export function checkPullAddress(baseUrl: string, token: string) {
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   return {
     of: (transferId: string) =>
-      new VolumeAddresses(`${base}/pull/${percent(transferId)}/`, `?token=${percent(token)}`),
+      new VolumeAddresses(`${base}/pull/${percentEncode(transferId)}/`, `?token=${percentEncode(token)}`),
   };
 }
 

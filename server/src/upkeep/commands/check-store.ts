@@ -4,12 +4,12 @@ import { Readable } from 'node:stream';
 import type { Config } from '../../config.ts';
 import type { Report } from '../../operator/commands/report.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
-import { readAnswer, S3Client } from '../../platform/s3/client.ts';
+import { readAnswer, type S3Client } from '../../platform/s3/client.ts';
 import { sha256Hex } from '../../platform/s3/signer.ts';
 import { StreamBody } from '../../platform/volumes/body.ts';
 import { FolderStore } from '../../platform/volumes/folder.ts';
 import type { VolumeStore } from '../../platform/volumes/store.ts';
-import { newProcessName, openVolumes, requireVolumes } from '../../services.ts';
+import { newProcessName, openS3, openVolumes, requireVolumes } from '../../services.ts';
 import { digestOf } from '../volume-check.ts';
 
 type Check = [promise: string, run: () => Promise<void>];
@@ -24,7 +24,7 @@ export async function checkStore(config: Config, report: Report): Promise<void> 
   // One that cannot be reached has broken no promise.
   await requireVolumes(store);
   const checks = storeChecks(store);
-  const client = config.s3 && new S3Client(config.s3.location, config.s3.credentials);
+  const client = config.s3 && openS3(config.s3);
   if (client) checks.push(...s3Checks(client));
   for (const [promise, run] of checks) {
     try {

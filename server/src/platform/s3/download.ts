@@ -1,10 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
-import { broken, type OpenBody, OtherAnswer, silent } from '../../fastlane/s3-connection.ts';
-import { errorOf, readAnswer, type S3Client, S3Error, type S3Request } from '../s3/client.ts';
-import { type Sink, StreamBody } from './body.ts';
-import type { SegmentPool } from './segments.ts';
-import { SocketSink } from './socket-sink.ts';
+import { type Sink, StreamBody } from '../volumes/body.ts';
+import type { SegmentPool } from '../volumes/segments.ts';
+import { SocketSink } from '../volumes/socket-sink.ts';
+import { errorOf, type OpenBody, readAnswer, type S3Client, type S3Request } from './client.ts';
+import { broken, S3Error, silent } from './errors.ts';
 
 /** Opens a range of an object, its bytes not yet read. */
 export async function openRange(
@@ -19,15 +19,10 @@ export async function openRange(
     : { range: `bytes=${start}-${end === undefined ? '' : end - 1}` };
   const request: S3Request = { method: 'GET', key, headers };
   const status = whole ? 200 : 206;
-  const body =
-    (await client.fetch(request, status).catch(unlessOther)) ?? (await openByHttp(client, request, status));
+  const body = (await client.fetch(request, status)) ?? (await openByHttp(client, request, status));
   if (end === undefined || Number.isNaN(body.length) || body.length === end - start) return body;
   body.close();
   throw new S3Error(502, 'WrongLength', `GET ${key}`);
-}
-
-function unlessOther(error: unknown): undefined {
-  if (!(error instanceof OtherAnswer)) throw error;
 }
 
 /** The same through Node's own client, which knows TLS and every kind of answer. */

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
-import type { OpenBody } from '../../fastlane/s3-connection.ts';
 import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
-import { type S3Client, S3Error, type S3Object } from '../s3/client.ts';
-import type { Body } from './body.ts';
-import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
-import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
-import { openRange, sendRange } from './s3-download.ts';
-import { SMALL_BYTES, upload } from './s3-upload.ts';
-import { SegmentPool } from './segments.ts';
-import { parseManifest, textOfManifest } from './specification.ts';
+import type { Body } from '../volumes/body.ts';
+import { accountIdIn, checkedAccountId, parseDocument } from '../volumes/documents.ts';
+import { nameOf, newName, numbersOf, volumeNamed } from '../volumes/names.ts';
+import { SegmentPool } from '../volumes/segments.ts';
+import { parseManifest, textOfManifest } from '../volumes/specification.ts';
 import type {
   AccountDocument,
   Manifest,
@@ -20,7 +16,11 @@ import type {
   VolumeName,
   VolumePlace,
   VolumeStore,
-} from './store.ts';
+} from '../volumes/store.ts';
+import type { OpenBody, S3Client, S3Object } from './client.ts';
+import { openRange, sendRange } from './download.ts';
+import { S3Error } from './errors.ts';
+import { SMALL_BYTES, upload } from './upload.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 const POOL_SEGMENTS = 64;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import type { Volume } from '@szafa/protocol';
-import { silent } from '../../fastlane/s3-connection.ts';
 import { VolumeRejected } from '../errors.ts';
-import { errorOf, giveUp, readAnswer, type S3Answer, type S3Client, translate } from '../s3/client.ts';
-import type { Body, Sink } from './body.ts';
-import type { Segment, SegmentPool } from './segments.ts';
+import type { Body, Sink } from '../volumes/body.ts';
+import type { Segment, SegmentPool } from '../volumes/segments.ts';
+import { errorOf, giveUp, readAnswer, type S3Answer, type S3Client } from './client.ts';
+import { silent, translate } from './errors.ts';
 
 export const SMALL_BYTES = 64 * 1024;
 /** A slow client must not look to the store like a dead one. */

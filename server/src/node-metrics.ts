@@ -1,41 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import type { Server } from 'node:net';
-import type { Config } from '../../config.ts';
-import type { Metadata } from '../../metadata.ts';
-import { scrubState } from '../../upkeep/scrub.ts';
-import { VERSION } from '../../version.ts';
-import type { PoolLoad } from '../sql/sql.ts';
-import { type Metrics, type Samples, series } from './registry.ts';
-
-export function poolSamples(load: PoolLoad | undefined): Samples {
-  if (!load) return {};
-  return {
-    [series('szafa_database_connections', { state: 'busy' })]: load.total - load.idle,
-    [series('szafa_database_connections', { state: 'idle' })]: load.idle,
-    szafa_database_waiting: load.waiting,
-  };
-}
-
-/** Of a worker. */
-export async function connectionSamples(server: Server): Promise<Samples> {
-  const count = await new Promise<number>((resolve) =>
-    server.getConnections((_, open) => resolve(open ?? 0)),
-  );
-  return { szafa_connections: count };
-}
-
-const PROBE_MS = 250;
-
-/** Notes from now on how late timers are: so long a process did nothing else than one thing. */
-export function watchEventLoop(metrics: Metrics): void {
-  const note = metrics.timer('szafa_event_loop_lag_seconds');
-  let due = performance.now() + PROBE_MS;
-  setInterval(() => {
-    const now = performance.now();
-    note(Math.max(0, now - due) / 1000);
-    due = now + PROBE_MS;
-  }, PROBE_MS).unref();
-}
+import type { Config } from './config.ts';
+import type { Metadata } from './metadata.ts';
+import { type Samples, series } from './platform/metrics/registry.ts';
+import { scrubState } from './upkeep/scrub.ts';
+import { VERSION } from './version.ts';
 
 /** What is one for a node, whatever its stores answer. */
 export async function nodeSamples(

@@ -193,8 +193,8 @@ export const mutants: Mutant[] = [
   {
     name: 'what a dead worker had borrowed is lost',
     file: 'server/src/platform/cluster/lending.ts',
-    find: "  cluster.on('exit', (worker) => {\n    lender.forget(nameOf(worker));\n",
-    replace: "  cluster.on('exit', (worker) => {\n",
+    find: "  cluster.on('exit', (worker) => lender.forget(nameOf(worker)));\n",
+    replace: '',
     tests: ['tests/attacks/space.test.ts'],
     only: 'a worker that dies',
   },
@@ -285,7 +285,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the log waits for a reader that has stopped, and the process never exits',
-    file: 'server/src/platform/log/log-output.ts',
+    file: 'server/src/fastlane/stdout.ts',
     find: '_handle?.setBlocking?.(false);',
     replace: '',
     tests: ['server/test/log.test.ts'],

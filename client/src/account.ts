@@ -14,14 +14,14 @@ import {
   deriveRecoveryKeys,
   type Engine,
   identityOfBag,
-  openCurrent,
+  openCurrentMaster,
   type ParsedBag,
   PROFILE,
   type ProfiledAccount,
   parseBag,
   rekeyBag,
   toBase64Url,
-  type Way,
+  type Unlocker,
 } from '@szafa/format';
 import type { Session } from '@szafa/protocol';
 import type { Api } from './api/api.ts';
@@ -113,9 +113,9 @@ export async function derived(
   return deriveAccountKeys(context.engine, account, password, profile ?? account.profile);
 }
 
-async function opensBy(engine: Engine, bag: ParsedBag, way: Way): Promise<boolean> {
+async function opensBy(engine: Engine, bag: ParsedBag, way: Unlocker): Promise<boolean> {
   try {
-    (await openCurrent(engine, bag, way)).fill(0);
+    (await openCurrentMaster(engine, bag, way)).fill(0);
     return true;
   } catch (error) {
     if (error instanceof WrongPasswordError) return false;
@@ -133,8 +133,8 @@ export async function ownWay(
   { engine, keys }: AccountContext,
   { bag }: FoundBag,
   now: Derived,
-): Promise<Way> {
-  const ways: Way[] = keys.unlocked ? [keys.way] : [];
+): Promise<Unlocker> {
+  const ways: Unlocker[] = keys.unlocked ? [keys.way] : [];
   if (now.kek) ways.push({ type: 'password', kek: now.kek });
   for (const way of ways) if (await opensBy(engine, bag, way)) return way;
   throw new WrongPasswordError();
@@ -407,7 +407,7 @@ export async function recover(
   const bag = parseBag(bytesOf(found.keys, 'bag', 'the key bag'));
   await checkBag(engine, bag, account, await pin?.load());
   const way = { type: 'recovery' as const, kek: old.kek };
-  (await openCurrent(engine, bag, way)).fill(0);
+  (await openCurrentMaster(engine, bag, way)).fill(0);
   const { password, passphrase, recoveryKey: nextKey } = await renew();
   const own = await deriveAccountKeys(engine, account, password);
   const files = passphrase === undefined ? own : await deriveAccountKeys(engine, account, passphrase);

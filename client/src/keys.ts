@@ -10,14 +10,14 @@ import {
   makeBag,
   type OwnIdentity,
   openBag,
-  openCurrent,
+  openCurrentMaster,
   openIdentity,
   ownIdentity,
   type ParsedBag,
   type Pin,
   parseBag,
   toBase64Url,
-  type Way,
+  type Unlocker,
 } from '@szafa/format';
 import type { Api } from './api/api.ts';
 import { LockedError, RetiredKeyError, SzafaError, TamperedError, WrongPasswordError } from './errors.ts';
@@ -120,7 +120,7 @@ export class Keys {
   }
 
   /** Which of the bag's entries the KEK opens. */
-  get way(): Way {
+  get way(): Unlocker {
     const { passkey } = this.#options;
     const { kek } = this;
     return passkey === undefined ? { type: 'password', kek } : { type: 'passkey', id: passkey, kek };
@@ -189,7 +189,7 @@ export class Keys {
     const { engine } = this.#options;
     const found = await this.found();
     if (!found) throw new LockedError('this account has no keys yet: log in with its password once');
-    const master = await openCurrent(engine, found.bag, this.way);
+    const master = await openCurrentMaster(engine, found.bag, this.way);
     const secrets = await openIdentity(engine, found.bag, master);
     master.fill(0);
     return ownIdentity(engine, found.bag, secrets);
@@ -296,7 +296,7 @@ export class Keys {
     return this.#open(text, way, known);
   }
 
-  async #open(text: string, way: Way, known: Pin | undefined): Promise<OpenedBag> {
+  async #open(text: string, way: Unlocker, known: Pin | undefined): Promise<OpenedBag> {
     const { engine, pin } = this.#options;
     const { bag, next } = await this.#checked(text, known);
     const masters = await openBag(engine, bag, way);
@@ -314,7 +314,7 @@ export class Keys {
   }
 
   /** The bag that is there afterwards: of two devices that do this at once, the service takes the first one's. */
-  async #makeFirst({ type, kek }: Way, known: Pin | undefined, options: CheckOptions): Promise<string> {
+  async #makeFirst({ type, kek }: Unlocker, known: Pin | undefined, options: CheckOptions): Promise<string> {
     const { engine, api, username, serviceId, authSecret } = this.#options;
     requireNever(known);
     if (type === 'passkey') throw missingKeys('a passkey opened them');

@@ -6,7 +6,7 @@
 import {
   bytesOf,
   describeFile,
-  epochOfOwn,
+  epochOfShareRecord,
   type Master,
   openDirName,
   openFileName,
@@ -252,7 +252,9 @@ async function endRequests(
   for (const { id, own, ended } of await api.requests({ signal }).catch(orNone<ListedRequest[]>([]))) {
     if (ended !== null) continue;
     try {
-      if (epochOfOwn(bytesOf(own, 'share', 'what the server keeps beside a request')) >= current.epoch)
+      if (
+        epochOfShareRecord(bytesOf(own, 'share', 'what the server keeps beside a request')) >= current.epoch
+      )
         continue;
       await api.endRequest(id, { signal });
       result.requests++;

@@ -27,7 +27,7 @@ const accountOf = async (user: Szafa) => ({
   serviceId: (await user.api.service()).service_id,
   username: user.username,
 });
-const bagOf = async (user: Szafa) => (await user.api.keys())!;
+const sealBag = async (user: Szafa) => (await user.api.keys())!;
 const freshPins = () => filePins(mkdtempSync(join(service.folder, 'pins-')), proxy.url);
 
 /** A bag of this account as another device of its owner would write it. */
@@ -64,7 +64,7 @@ async function refused(
 }
 
 test('a bit of the bag, anywhere; a bag that is cut off; none at all; another suite', async () => {
-  const bag = fromBase64Url(await bagOf(szafa));
+  const bag = fromBase64Url(await sealBag(szafa));
   for (let at = 0; at < bag.length; at += 97) {
     proxy.hostility = onKeys(toBase64Url(flipped(bag, at)));
     const victim = await sameUser(szafa, proxy.url);
@@ -83,14 +83,14 @@ test('a bit of the bag, anywhere; a bag that is cut off; none at all; another su
 });
 
 test('the bag of another account, and one that the service made itself', async () => {
-  await refused(szafa, onKeys(await bagOf(stranger)), { code: 'tampered', stage: 'owner' });
+  await refused(szafa, onKeys(await sealBag(stranger)), { code: 'tampered', stage: 'owner' });
   // Even with the right names in it: only what is under the owner's own key opens.
   const masters: Master[] = [{ epoch: 1, key: engine.random(32) }];
   const own = await bagJson(engine, { account: await accountOf(szafa), kek: engine.random(32), masters });
   const forged = toBase64Url(await bagBytes(engine, masters[0]!.key, own));
   await refused(szafa, onKeys(forged), { code: 'wrong-password', stage: 'entry' });
   // The owner's entry in a bag whose rest is the service's.
-  const { entries } = JSON.parse(Buffer.from(fromBase64Url(await bagOf(szafa)).slice(33)).toString());
+  const { entries } = JSON.parse(Buffer.from(fromBase64Url(await sealBag(szafa)).slice(33)).toString());
   const mixed = toBase64Url(await bagBytes(engine, masters[0]!.key, { ...own, entries, rev: 9 }));
   await refused(szafa, onKeys(mixed), { code: 'tampered', stage: 'bag-mac' });
 });
@@ -98,7 +98,7 @@ test('the bag of another account, and one that the service made itself', async (
 test('an older bag than before, another one of the same rev, one of a lower profile', async () => {
   const pins = freshPins();
   const user = await newUser(service.url);
-  const first = await bagOf(user);
+  const first = await sealBag(user);
   const third = await nextBag(user, { rev: 3 });
   proxy.hostility = onKeys(third);
   const device = await sameUser(user, proxy.url, { pins });
@@ -207,7 +207,7 @@ test('a file of a later epoch: the bag is fetched once more, and then it is refu
       if (path === KEYS) return answer({ keys: bag });
       return path.includes('/chunk/') ? { headers: { ...headers, 'x-enc-params': encoded } } : undefined;
     };
-  const old = await bagOf(user);
+  const old = await sealBag(user);
   proxy.hostility = under(old);
   const device = await sameUser(user, proxy.url);
   await device.checkKeys();

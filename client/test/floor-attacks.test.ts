@@ -1,14 +1,7 @@
 /** What somebody tried with a master key that a rekey has retired, and what happens to a device of the owner that did not know of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  fromBase64Url,
-  newRecoveryKey,
-  parseBag,
-  parseHeader,
-  bagOf as sealBag,
-  toBase64Url,
-} from '@szafa/format';
+import { fromBase64Url, newRecoveryKey, parseBag, parseHeader, sealBag, toBase64Url } from '@szafa/format';
 import { bytesSource, type Pins, RequestVisit, RetiredKeyError, Szafa } from '../src/index.ts';
 import { proxy } from './hostile.ts';
 import { hostile, json, newUser, next, optionsFor, sameUser, withFile } from './hostile-account.ts';

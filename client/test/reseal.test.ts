@@ -1,7 +1,7 @@
 /** A new master key: all that is under the old one goes under it, whatever is in between. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { epochOfOwn, newRecoveryKey, openFileName, parseHeader } from '@szafa/format';
+import { epochOfShareRecord, newRecoveryKey, openFileName, parseHeader } from '@szafa/format';
 import { bytesSource, RequestVisit, Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { byName, epochsOf, more, NAMES, said, sent, setUp, visiting } from './resealing.ts';
@@ -192,7 +192,9 @@ test('what is kept beside shares is under the new key; a lost answer and a text 
   const first = await user.shareLink([await item()], { title: 'the first', note: 'said' });
   const second = await user.shareLink([await item()], { title: 'the second' });
   const ownEpochs = async () =>
-    (await there.api.shares()).map(({ own }) => epochOfOwn(new Uint8Array(Buffer.from(own, 'base64url'))));
+    (await there.api.shares()).map(({ own }) =>
+      epochOfShareRecord(new Uint8Array(Buffer.from(own, 'base64url'))),
+    );
   const shown = await user.links();
   await there.replaceMaster({ password }, undefined);
   // The answer to one is lost; of the other the service shows what stood beside the first.

@@ -1,54 +1,65 @@
-/** Every key bag that a client writes: the first one, one with another way in, one with a new master key. */
+/** Writes key bags: the first one, one with other entries, one with a new master key. */
 import {
   type BagJson,
-  bagOf,
   type EntryJson,
   KEY_BYTES,
-  openCurrent,
+  openCurrentMaster,
+  openEarlier,
   openIdentity,
-  openKey,
   type ParsedBag,
-  type Way,
+  sealBag,
+  type Unlocker,
 } from './bag.ts';
 import { type Bytes, toBase64Url } from './bytes.ts';
 import { type Engine, labels } from './engine.ts';
 import { type AccountName, PROFILE } from './keys.ts';
 import { seal } from './seal.ts';
 
-/** What opens a bag from now on. @public */
+/** The keys that open a new bag. @public */
 export interface Keks {
   password: Bytes;
   recovery?: Bytes | undefined;
 }
 
-/** What the next bag has that the one before has not. @public */
+/** What the next bag changes. @public */
 export interface BagChanges {
   password?: Bytes | undefined;
   recovery?: Bytes | undefined;
-  /** Gets an entry, or another one. */
+  /** Adds the entry of a passkey, or replaces it. */
   passkey?: { id: string; kek: Bytes } | undefined;
-  /** Of the passkeys that are there, only these stay. */
+  /** Ids of the passkeys to keep; all by default. */
   keep?: ReadonlySet<string> | undefined;
-  /** Master keys of earlier epochs are retired. */
+  /** Retires the master keys of earlier epochs; never lowers the floor. */
   floor?: number | undefined;
 }
 
-const sealed = async (engine: Engine, key: Bytes, label: string, secret: Bytes) =>
+const sealText = async (engine: Engine, key: Bytes, label: string, secret: Bytes) =>
   toBase64Url(await seal(engine, key, label, secret));
 
-async function entryOf(engine: Engine, way: Way, master: Bytes): Promise<EntryJson> {
-  const { type, kek } = way;
-  const id = way.type === 'passkey' ? { id: way.id } : {};
-  return { type, ...id, key: await sealed(engine, kek, labels[type], master) };
+async function makeEntry(engine: Engine, unlocker: Unlocker, master: Bytes): Promise<EntryJson> {
+  const { type, kek } = unlocker;
+  const id = unlocker.type === 'passkey' ? { id: unlocker.id } : {};
+  return { type, ...id, key: await sealText(engine, kek, labels[type], master) };
 }
 
-async function entriesOf(engine: Engine, { password, recovery }: Keks, master: Bytes): Promise<EntryJson[]> {
-  const entries = [await entryOf(engine, { type: 'password', kek: password }, master)];
-  if (recovery) entries.push(await entryOf(engine, { type: 'recovery', kek: recovery }, master));
+async function makeEntries(
+  engine: Engine,
+  { password, recovery }: Keks,
+  master: Bytes,
+): Promise<EntryJson[]> {
+  const entries = [await makeEntry(engine, { type: 'password', kek: password }, master)];
+  if (recovery) entries.push(await makeEntry(engine, { type: 'recovery', kek: recovery }, master));
   return entries;
 }
 
-/** The first bag of an account, with a new master key and new key pairs. @public */
+async function sealIdentity(engine: Engine, master: Bytes, draw: (type: 'x25519' | 'ed25519') => Bytes) {
+  return {
+    x25519: await sealText(engine, master, labels.x25519, draw('x25519')),
+    ed25519: await sealText(engine, master, labels.ed25519, draw('ed25519')),
+  };
+}
+
+/** Makes the first bag of an account, with a new master key and new key pairs. @public */
 export async function makeBag(
   engine: Engine,
   account: AccountName,
@@ -56,84 +67,82 @@ export async function makeBag(
   profile = PROFILE,
 ): Promise<Bytes> {
   const master = engine.random(KEY_BYTES);
-  const json: BagJson = {
+  const bag = await sealBag(engine, master, {
     service_id: account.serviceId,
     username: account.username,
     rev: 1,
     profile,
     epoch: 1,
     earlier: [],
-    entries: await entriesOf(engine, keks, master),
-    identity: {
-      x25519: await sealed(engine, master, labels.x25519, engine.random(KEY_BYTES)),
-      ed25519: await sealed(engine, master, labels.ed25519, engine.random(KEY_BYTES)),
-    },
-  };
-  const bag = await bagOf(engine, master, json);
+    entries: await makeEntries(engine, keks, master),
+    identity: await sealIdentity(engine, master, () => engine.random(KEY_BYTES)),
+  });
   master.fill(0);
   return bag;
 }
 
-/** The next bag, in which these entries are made anew; the master keys stay, and so does all that this client does not know. @public */
+/**
+ * Makes the next bag with other entries. The master keys stay, and so do fields and entries that this client does not know.
+ * @throws WrongPasswordError, TamperedError like `openBag` @public
+ */
 export async function changeBag(
   engine: Engine,
   bag: ParsedBag,
-  way: Way,
+  unlocker: Unlocker,
   { password, recovery, passkey, keep, floor }: BagChanges,
 ): Promise<Bytes> {
-  const master = await openCurrent(engine, bag, way);
+  const master = await openCurrentMaster(engine, bag, unlocker);
   const stays = ({ type, id }: EntryJson) => type !== 'passkey' || !keep || keep.has(id as string);
   const entries = bag.json.entries.filter(stays);
-  const made: Way[] = [];
-  if (password) made.push({ type: 'password', kek: password });
-  if (recovery) made.push({ type: 'recovery', kek: recovery });
-  if (passkey) made.push({ type: 'passkey', ...passkey });
-  for (const next of made) {
+  const changed: Unlocker[] = [];
+  if (password) changed.push({ type: 'password', kek: password });
+  if (recovery) changed.push({ type: 'recovery', kek: recovery });
+  if (passkey) changed.push({ type: 'passkey', ...passkey });
+  for (const next of changed) {
     const id = next.type === 'passkey' ? next.id : undefined;
     const at = entries.findIndex((entry) => entry.type === next.type && (!id || entry.id === id));
-    entries.splice(at < 0 ? entries.length : at, at < 0 ? 0 : 1, await entryOf(engine, next, master));
+    entries.splice(at < 0 ? entries.length : at, at < 0 ? 0 : 1, await makeEntry(engine, next, master));
   }
   const profile = password ? PROFILE : bag.profile;
-  const changed = { ...bag.json, rev: bag.rev + 1, profile, entries };
-  // A writer never lowers it.
-  if (floor !== undefined && floor > bag.floor) changed.floor = floor;
-  const next = await bagOf(engine, master, changed);
+  const json = { ...bag.json, rev: bag.rev + 1, profile, entries };
+  if (floor !== undefined && floor > bag.floor) json.floor = floor;
+  const next = await sealBag(engine, master, json);
   master.fill(0);
   return next;
 }
 
 /**
- * The next bag, with a new master key of the next epoch, under which the earlier ones and the key pairs are sealed. Of the ways in
- * only these are left: what another one sealed is the master that is replaced. @public
+ * Makes the next bag with a new master key, under which the earlier ones and the key pairs are sealed. Only the given entries remain,
+ * since the others seal the master key that is replaced.
+ * @throws WrongPasswordError, TamperedError like `openBag` @public
  */
-export async function rekeyBag(engine: Engine, bag: ParsedBag, way: Way, keks: Keks): Promise<Bytes> {
-  const last = await openCurrent(engine, bag, way);
-  const before = [{ epoch: bag.epoch, key: last }];
-  for (const { epoch, sealed: earlier } of bag.earlier) {
-    before.push({ epoch, key: await openKey(engine, last, labels.master, earlier, 'an earlier master key') });
-  }
-  const { x25519, ed25519 } = await openIdentity(engine, bag, last);
+export async function rekeyBag(
+  engine: Engine,
+  bag: ParsedBag,
+  unlocker: Unlocker,
+  keks: Keks,
+): Promise<Bytes> {
+  const last = await openCurrentMaster(engine, bag, unlocker);
+  const before = [{ epoch: bag.epoch, key: last }, ...(await openEarlier(engine, bag, last))];
+  const secrets = await openIdentity(engine, bag, last);
   const master = engine.random(KEY_BYTES);
-  const entries = await entriesOf(engine, keks, master);
+  const entries = await makeEntries(engine, keks, master);
   const earlier: BagJson['earlier'] = [];
   for (const { epoch, key } of before) {
-    earlier.push({ epoch, key: await sealed(engine, master, labels.master, key) });
+    earlier.push({ epoch, key: await sealText(engine, master, labels.master, key) });
   }
-  const next = await bagOf(engine, master, {
+  const next = await sealBag(engine, master, {
     service_id: bag.serviceId,
     username: bag.username,
     rev: bag.rev + 1,
-    // The KEK of the password stays as it is.
+    // The KEK of the password stays the same.
     profile: bag.profile,
     epoch: bag.epoch + 1,
     earlier,
     entries,
-    identity: {
-      x25519: await sealed(engine, master, labels.x25519, x25519),
-      ed25519: await sealed(engine, master, labels.ed25519, ed25519),
-    },
+    identity: await sealIdentity(engine, master, (type) => secrets[type]),
     ...(bag.json.floor !== undefined && { floor: bag.floor }),
   });
-  for (const key of [master, x25519, ed25519, ...before.map((one) => one.key)]) key.fill(0);
+  for (const key of [master, secrets.x25519, secrets.ed25519, ...before.map((one) => one.key)]) key.fill(0);
   return next;
 }

@@ -1,75 +1,75 @@
+/** The key bag of an account: its master keys and key pairs, sealed for a password, a recovery key and passkeys. */
 import { type Bytes, concat, equal, utf8 } from './bytes.ts';
-import { EMPTY, type Engine, labels } from './engine.ts';
-import { TamperedError, UnsupportedError, WrongPasswordError } from './errors.ts';
+import { deriveKey, type Engine, labels } from './engine.ts';
+import { requireSuite, TamperedError, WrongPasswordError } from './errors.ts';
 import { bytesOf, isObject, isWhole, parseObject } from './json.ts';
 import { type AccountName, profileOf } from './keys.ts';
-import { SEAL_OVERHEAD, unseal } from './seal.ts';
+import { SEAL_OVERHEAD, unseal, unsealOrThrow } from './seal.ts';
 
-/** What keys, MAC and seals a bag is made with; another number is another format. */
 const SUITE = 1;
 const MAC = 32;
-/** Of master keys and of the secrets of key pairs. */
+/** Length of master keys and of the secret halves of key pairs. */
 export const KEY_BYTES = 32;
 const SEALED_KEY = KEY_BYTES + SEAL_OVERHEAD;
-/** Of master keys, whose epochs also travel in every header. @public */
+/** Epochs have four bytes in every header. @public */
 export const MOST_EPOCHS = 2 ** 32 - 1;
 const MOST_ENTRIES = 64;
-/** Of the id of a passkey, by WebAuthn. */
+/** Longest id of a passkey (WebAuthn). */
 const MOST_ID = 1023;
 
-/** A master key: all that is sealed for the owner of an account hangs on one. @public */
+/** A master key, from which all keys of an account's own files derive. @public */
 export interface Master {
-  /** From 1; a higher one was made later. */
+  /** From 1; every rekey adds one. */
   epoch: number;
   key: Bytes;
 }
 
-/** The ways to the master key of which there is one, or none. @public */
+/** Entry types that a bag has at most once. @public */
 export type EntryType = 'password' | 'recovery';
 
-/** A key that opens one of the entries; of passkeys, that of this id, in base64url. @public */
-export type Way = { type: EntryType; kek: Bytes } | { type: 'passkey'; id: string; kek: Bytes };
+/** A key that opens one entry of a bag. The id is that of the passkey, in base64url. @public */
+export type Unlocker = { type: EntryType; kek: Bytes } | { type: 'passkey'; id: string; kek: Bytes };
 
-/** A way to the current master; what else is in one of a type that this client does not know is kept as it is. */
+/** The current master, sealed for one unlocker. Entries of unknown types are kept as they are. */
 export interface EntryJson {
   type: string;
   id?: unknown;
   key?: unknown;
 }
 
-/** The JSON text inside. */
+/** The JSON text of a bag. */
 export interface BagJson {
   service_id: string;
   username: string;
   rev: number;
   profile: number;
-  /** Of the current master, which the entries seal. */
+  /** Epoch of the current master, which the entries seal. */
   epoch: number;
   /** Earlier masters, newest first, sealed under the current one. */
   earlier: { epoch: number; key: string }[];
   entries: EntryJson[];
   /** Secret halves of the account's key pairs, sealed under the current master. */
   identity: { x25519: string; ed25519: string };
-  /** Earlier epochs prove nothing any more; 1 where it is absent. */
+  /** The first epoch that is not retired; 1 by default. */
   floor?: number;
 }
 
-/** A bag whose shape is right, before any key was tried. @public */
+/** A well-formed bag, before any key was tried. @public */
 export interface ParsedBag extends AccountName {
   bytes: Bytes;
   rev: number;
   profile: number;
   epoch: number;
   earlier: { epoch: number; sealed: Bytes }[];
-  /** The current master, under the KEK of each way. */
+  /** The current master, sealed for the password. */
   password: Bytes;
   recovery: Bytes | undefined;
-  /** The same for each passkey, by its id in base64url. */
+  /** The current master, sealed for each passkey, by its id in base64url. */
   passkeys: ReadonlyMap<string, Bytes>;
   identity: { x25519: Bytes; ed25519: Bytes };
-  /** Of the earliest master key under which headers and names still count. */
+  /** The first epoch whose headers and names still count. */
   floor: number;
-  /** All that it says: whoever writes the next one keeps what it does not know. */
+  /** The whole text: a writer keeps the fields that it does not know. */
   json: BagJson;
 }
 
@@ -79,44 +79,36 @@ export interface Pin {
   rev: number;
   /** SHA-256 of the bag's bytes, lower-case hex. */
   digest: string;
-  /** The KDF profile in it; 1 where it is absent. */
+  /** KDF profile of the bag; 1 by default. */
   profile?: number | undefined;
-  /** The newest master key in it, by a digest in lower-case hex; absent in pins of earlier versions. */
+  /** The newest master key, by a digest in lower-case hex; absent in pins of earlier versions. */
   master?: { epoch: number; digest: string } | undefined;
 }
 
-/** Suite ‖ MAC ‖ text. The MAC covers the suite and the exact text, so that nothing is ever serialised again. */
+/** Computes the MAC over suite and exact text, so that no reader has to serialise the JSON again. */
 async function macOf(engine: Engine, master: Bytes, text: Uint8Array): Promise<Bytes> {
-  const key = await engine.hkdf(master, EMPTY, utf8(labels.bag), 32);
-  return engine.hmac(key, concat(Uint8Array.of(SUITE), text));
+  return engine.hmac(await deriveKey(engine, master, labels.bag), concat(Uint8Array.of(SUITE), text));
 }
 
-/** The exact bytes for a text. */
-export async function bagOf(engine: Engine, master: Bytes, json: BagJson): Promise<Bytes> {
+/** Returns the bytes of a bag: suite ‖ MAC ‖ text. */
+export async function sealBag(engine: Engine, master: Bytes, json: BagJson): Promise<Bytes> {
   const text = utf8(JSON.stringify(json));
   return concat(Uint8Array.of(SUITE), await macOf(engine, master, text), text);
 }
 
 const malformed = (what: string) => new TamperedError('bag', `${what} in the key bag is malformed`);
 
-/** Everything that can be checked without a key. @public */
+/**
+ * Checks everything that needs no key.
+ * @throws TamperedError at stage `bag`; UnsupportedError for an unknown suite or KDF profile @public
+ */
 export function parseBag(bytes: Bytes): ParsedBag {
-  const [suite] = bytes;
-  if (suite === undefined) throw new TamperedError('bag', 'the key bag is empty');
-  if (suite !== SUITE) throw new UnsupportedError('suite', `suite ${suite} is unknown to this client`);
+  if (bytes.length === 0) throw new TamperedError('bag', 'the key bag is empty');
+  requireSuite(bytes[0]);
   if (bytes.length < 1 + MAC) throw new TamperedError('bag', 'the key bag is cut off');
   const json = parseObject(bytes.subarray(1 + MAC), 'bag', 'the key bag') as Partial<BagJson>;
-  const {
-    service_id: serviceId,
-    username,
-    rev,
-    profile,
-    epoch,
-    earlier,
-    entries,
-    identity,
-    floor = 1,
-  } = json;
+  const { service_id: serviceId, username, rev, profile, epoch } = json;
+  const { earlier, entries, identity, floor = 1 } = json;
   if (typeof serviceId !== 'string' || !/^[0-9a-f]{32}$/.test(serviceId)) throw malformed('service_id');
   if (typeof username !== 'string') throw malformed('username');
   if (!isWhole(rev, 1, Number.MAX_SAFE_INTEGER)) throw malformed('rev');
@@ -126,40 +118,42 @@ export function parseBag(bytes: Bytes): ParsedBag {
   if (!Array.isArray(entries) || entries.length > MOST_ENTRIES) throw malformed('entries');
   if (!isObject(identity)) throw malformed('identity');
   if (!isWhole(floor, 1, epoch)) throw malformed('floor');
-  const key = (value: unknown, what: string) => bytesOf(value, 'bag', what, SEALED_KEY);
   let last = epoch;
   const parsed = {
     ...{ bytes, serviceId, username, rev, profile, epoch, floor },
     earlier: earlier.map((one: unknown) => {
       if (!isObject(one) || !isWhole(one['epoch'], 1, last - 1)) throw malformed('earlier');
       last = one['epoch'];
-      return { epoch: last, sealed: key(one['key'], 'an earlier master key') };
+      return { epoch: last, sealed: sealedKey(one['key'], 'an earlier master key') };
     }),
-    ...waysOf(entries, key),
-    identity: { x25519: key(identity.x25519, 'x25519'), ed25519: key(identity.ed25519, 'ed25519') },
+    ...parseEntries(entries),
+    identity: {
+      x25519: sealedKey(identity.x25519, 'x25519'),
+      ed25519: sealedKey(identity.ed25519, 'ed25519'),
+    },
     json: json as BagJson,
   };
-  // A stage of its own, after the shape of everything.
+  // A stage of its own, after the form of everything else.
   profileOf(profile);
   return parsed;
 }
 
-/** Exactly one password, at most one recovery key, and of passkeys one entry each. */
-function waysOf(
-  entries: unknown[],
-  key: (value: unknown, what: string) => Bytes,
-): Pick<ParsedBag, EntryType | 'passkeys'> {
+const sealedKey = (value: unknown, what: string) => bytesOf(value, 'bag', what, SEALED_KEY);
+
+/** Requires exactly one password, at most one recovery key, and one entry for each passkey. */
+function parseEntries(entries: unknown[]): Pick<ParsedBag, EntryType | 'passkeys'> {
   const found: Record<EntryType, Bytes[]> = { password: [], recovery: [] };
   const passkeys = new Map<string, Bytes>();
   for (const entry of entries) {
     if (!isObject(entry) || typeof entry['type'] !== 'string') throw malformed('entries');
     const { type } = entry;
-    if (type === 'password' || type === 'recovery') found[type].push(key(entry['key'], `the entry ${type}`));
+    if (type === 'password' || type === 'recovery')
+      found[type].push(sealedKey(entry['key'], `the entry ${type}`));
     if (type !== 'passkey') continue;
     const id = entry['id'] as string;
     const { length } = bytesOf(id, 'bag', 'the id of a passkey');
     if (length === 0 || length > MOST_ID || passkeys.has(id)) throw malformed('entries');
-    passkeys.set(id, key(entry['key'], 'the entry passkey'));
+    passkeys.set(id, sealedKey(entry['key'], 'the entry passkey'));
   }
   const [password, another] = found.password;
   const [recovery, second] = found.recovery;
@@ -167,7 +161,11 @@ function waysOf(
   return { password, recovery, passkeys };
 }
 
-/** That it is this account's, and not older than what was seen before; the pin to keep from now on. @public */
+/**
+ * Checks that a bag is this account's, and not older than the pinned one.
+ * @returns the pin to keep from now on
+ * @throws TamperedError at stage `owner` or `rollback` @public
+ */
 export async function checkBag(
   engine: Engine,
   bag: ParsedBag,
@@ -184,34 +182,31 @@ export async function checkBag(
   if (pin && bag.rev < pin.rev) {
     throw new TamperedError(
       'rollback',
-      `the key bag is an older one (${bag.rev}, ${pin.rev} was seen before)`,
+      `the server returned an older key bag (${bag.rev}) than before (${pin.rev})`,
     );
   }
   if (pin && bag.rev === pin.rev && digest !== pin.digest) {
-    throw new TamperedError('rollback', 'the key bag is not the one that was seen before');
+    throw new TamperedError('rollback', 'the key bag differs from the one seen before');
   }
   const { serviceId, rev, profile } = bag;
   return { serviceId, rev, digest, profile, ...(pin?.master && { master: pin.master }) };
 }
 
-const WRONG: Record<Way['type'], string> = {
-  password: 'the password does not open the keys of this account',
-  recovery: 'the recovery key does not open the keys of this account',
-  passkey: 'the passkey does not open the keys of this account',
-};
-const MISSING: Record<Way['type'], string> = {
-  password: 'a password',
-  recovery: 'a recovery key',
-  passkey: 'this passkey',
+/** What opens an entry, in messages. */
+const UNLOCKER: Record<Unlocker['type'], string> = {
+  password: 'password',
+  recovery: 'recovery key',
+  passkey: 'passkey',
 };
 
-/** The current master in the clear, once the MAC has shown that all of the bag is its owner's. */
-export async function openCurrent(engine: Engine, bag: ParsedBag, way: Way): Promise<Bytes> {
-  const { type, kek } = way;
-  const sealed = way.type === 'passkey' ? bag.passkeys.get(way.id) : bag[way.type];
-  if (!sealed) throw new TamperedError('entry', `the key bag has no entry for ${MISSING[type]}`);
+/** Opens the current master, in the clear, and verifies the MAC of the whole bag with it. */
+export async function openCurrentMaster(engine: Engine, bag: ParsedBag, unlocker: Unlocker): Promise<Bytes> {
+  const { type, kek } = unlocker;
+  const sealed = unlocker.type === 'passkey' ? bag.passkeys.get(unlocker.id) : bag[unlocker.type];
+  if (!sealed) throw new TamperedError('entry', `the key bag has no entry for the ${UNLOCKER[type]}`);
   const opened = await unseal(engine, kek, labels[type], sealed);
-  if ('fault' in opened && opened.fault === 'commitment') throw new WrongPasswordError(WRONG[type]);
+  if ('fault' in opened && opened.fault === 'commitment')
+    throw new WrongPasswordError(`the ${UNLOCKER[type]} does not open the keys of this account`);
   if (!('plain' in opened)) throw new TamperedError('entry', `the entry ${type} of the key bag was changed`);
   const mac = bag.bytes.subarray(1, 1 + MAC);
   if (!equal(await macOf(engine, opened.plain, bag.bytes.subarray(1 + MAC)), mac)) {
@@ -220,24 +215,40 @@ export async function openCurrent(engine: Engine, bag: ParsedBag, way: Way): Pro
   return opened.plain;
 }
 
-/** The master keys, newest first. @public */
-export async function openBag(engine: Engine, bag: ParsedBag, way: Way): Promise<Master[]> {
-  // Held only now: for the MAC it is needed in the clear.
-  const current = await engine.hold(await openCurrent(engine, bag, way));
+/**
+ * Opens the master keys, newest first. The engine holds them.
+ * @throws WrongPasswordError if the entry has another KEK; TamperedError if the bag was changed @public
+ */
+export async function openBag(engine: Engine, bag: ParsedBag, unlocker: Unlocker): Promise<Master[]> {
+  // Held only after the MAC, which needs it in the clear.
+  const current = await engine.hold(await openCurrentMaster(engine, bag, unlocker));
   const masters: Master[] = [{ epoch: bag.epoch, key: current }];
-  for (const { epoch, sealed } of bag.earlier) {
-    const key = await openKey(engine, current, labels.master, sealed, 'an earlier master key');
+  for (const { epoch, key } of await openEarlier(engine, bag, current)) {
     masters.push({ epoch, key: await engine.hold(key) });
   }
   return masters;
 }
 
+/** Opens the earlier masters, in the clear. */
+export async function openEarlier(engine: Engine, { earlier }: ParsedBag, current: Bytes): Promise<Master[]> {
+  const masters: Master[] = [];
+  for (const { epoch, sealed } of earlier) {
+    masters.push({
+      epoch,
+      key: await openKey(engine, current, labels.master, sealed, 'an earlier master key'),
+    });
+  }
+  return masters;
+}
+
 const masterDigest = async (engine: Engine, { key }: Master) =>
-  (await engine.hkdf(key, EMPTY, utf8(labels.pin), 32)).toHex();
+  (await deriveKey(engine, key, labels.pin)).toHex();
 
 /**
- * Requires the pinned master key among those of a bag, and returns what to pin of it. The password may be older than the master key: its
- * entry in an earlier bag still opens, and anyone who has the master key in it can write a bag around it, with any `rev` and `epoch`.
+ * Requires the pinned master key among those of a bag. The password may be older than the master key: its entry in an earlier bag still
+ * opens, and anyone who has the master key in it can write a bag around it, with any `rev` and `epoch`.
+ * @returns what to pin of the newest master
+ * @throws TamperedError at stage `masters`
  */
 export async function checkMasters(
   engine: Engine,
@@ -248,14 +259,14 @@ export async function checkMasters(
     const { epoch, digest } = pin.master;
     const known = masters.find((one) => one.epoch === epoch);
     if (!known || (await masterDigest(engine, known)) !== digest) {
-      throw new TamperedError('masters', 'the master key that was seen before is not in the key bag');
+      throw new TamperedError('masters', 'the key bag lacks the master key that was seen before');
     }
   }
   const [newest] = masters as [Master, ...Master[]];
   return { epoch: newest.epoch, digest: await masterDigest(engine, newest) };
 }
 
-/** The secret halves of the account's key pairs: 32 bytes each, by RFC 7748 and RFC 8032. @public */
+/** Opens the secret halves of the account's key pairs: 32 bytes each (RFC 7748, RFC 8032). @public */
 export async function openIdentity(
   engine: Engine,
   { identity }: ParsedBag,
@@ -267,15 +278,5 @@ export async function openIdentity(
   };
 }
 
-/** One of the keys that are sealed under the current master, in the clear. */
-export async function openKey(
-  engine: Engine,
-  master: Bytes,
-  label: string,
-  sealed: Bytes,
-  what: string,
-): Promise<Bytes> {
-  const opened = await unseal(engine, master, label, sealed);
-  if (!('plain' in opened)) throw new TamperedError('masters', `${what} in the key bag does not open`);
-  return opened.plain;
-}
+const openKey = (engine: Engine, master: Bytes, label: string, sealed: Bytes, what: string) =>
+  unsealOrThrow(engine, master, label, sealed, ['masters', `${what} in the key bag does not open`]);

@@ -1,21 +1,18 @@
+/** Bytes, numbers and texts. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-export function utf8(text: string): Bytes {
-  return encoder.encode(text);
-}
+export const utf8 = (text: string): Bytes => encoder.encode(text);
 
-/** Throws for bytes that are not UTF-8. */
-export function fromUtf8(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
-}
+/** @throws TypeError if the bytes are not UTF-8 */
+export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 const STEP = 256;
 
-/** A text with blanks behind it, up to a multiple of 256 bytes: how long it is says little about what is in it. */
-export function withBlanks(text: Bytes): Bytes {
+/** Appends spaces up to a multiple of 256 bytes, so that the length says little about the text. */
+export function padText(text: Bytes): Bytes {
   const whole = new Uint8Array(Math.max(1, Math.ceil(text.length / STEP)) * STEP).fill(0x20);
   whole.set(text);
   return whole;
@@ -41,10 +38,8 @@ export function readU32(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at);
 }
 
-/** Times: milliseconds since 1970 fit for thousands of years. */
-export function u48(value: number): Bytes {
-  return u64(value).slice(2);
-}
+/** For times: 48 bits hold milliseconds since 1970 for thousands of years. */
+export const u48 = (value: number): Bytes => u64(value).slice(2);
 
 export function readU48(bytes: Uint8Array, at: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -57,7 +52,7 @@ export function u64(value: number): Bytes {
   return bytes;
 }
 
-/** Compares without stopping at the first difference. */
+/** Compares in constant time. */
 export function equal(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;
@@ -65,17 +60,21 @@ export function equal(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
-export function toBase64Url(bytes: Uint8Array): string {
-  return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
-}
+export const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);
+
+export const toBase64Url = (bytes: Uint8Array): string =>
+  bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const BASE64URL = { alphabet: 'base64url' } as const;
 
-/** One text for one value: padding, blanks, foreign letters and stray bits at the end are refused. @public */
+/**
+ * Decodes the one canonical text of a value, without padding.
+ * @throws SyntaxError for any other text: padding, spaces, other characters, unused bits that are not zero @public
+ */
 export function fromBase64Url(text: string): Bytes {
   const bytes = Uint8Array.fromBase64(text, BASE64URL);
-  // With nothing between the letters only the last one can be spelled in two ways: by bits that belong to no byte.
+  // Without spaces and padding only the last character can differ for the same bytes, in the bits that belong to no byte.
   const over = bytes.length % 3;
   const isExact = text.length === Math.ceil((bytes.length * 4) / 3);
   const stray = over === 0 ? 0 : LETTERS.indexOf(text.at(-1)!) & (over === 1 ? 0b1111 : 0b11);
@@ -83,8 +82,8 @@ export function fromBase64Url(text: string): Bytes {
   return bytes as Bytes;
 }
 
-/** Two values of these lengths, written as one text; undefined where it is none. */
-export function pairIn(text: string, first: number, second: number): [Bytes, Bytes] | undefined {
+/** Decodes two values that are written as one base64url text; undefined for any other text. */
+export function splitPair(text: string, first: number, second: number): [Bytes, Bytes] | undefined {
   try {
     const bytes = fromBase64Url(text);
     return bytes.length === first + second ? [bytes.slice(0, first), bytes.slice(first)] : undefined;

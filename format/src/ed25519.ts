@@ -1,10 +1,10 @@
-/** Signatures (RFC 8032). Web Crypto everywhere: it has Ed25519, and what is signed is short and seldom. */
+/** Ed25519 signatures (RFC 8032), by Web Crypto in Node as well: the messages are short and rare. */
 import { type Bytes, concat } from './bytes.ts';
 import { requireKey } from './engine.ts';
 import { x25519PublicKey } from './hpke.ts';
 
 export const SIGNATURE_BYTES = 64;
-/** PKCS #8 around a secret key, which Web Crypto imports in no shorter form (RFC 8410). */
+/** What precedes a secret key in PKCS #8, the shortest form that Web Crypto imports (RFC 8410). */
 const PKCS8 = Uint8Array.fromHex('302e020100300506032b657004220420');
 
 const { subtle } = globalThis.crypto;
@@ -29,7 +29,7 @@ function powerMod(base: bigint, exponent: bigint): bigint {
   return result;
 }
 
-/** The Edwards point of a Montgomery one, but for its sign: y = (u - 1) / (u + 1) (RFC 7748, 4.1). */
+/** Maps a Montgomery point to its Edwards form, without the sign: y = (u - 1) / (u + 1) (RFC 7748, 4.1). */
 function edwardsY(u: Bytes): Bytes {
   const number = BigInt(`0x${u.toReversed().toHex()}`);
   const y = ((number + P - 1n) * powerMod(number + 1n, P - 2n)) % P;
@@ -37,9 +37,10 @@ function edwardsY(u: Bytes): Bytes {
 }
 
 /**
- * The public half of a secret key, which is any 32 random bytes. Web Crypto tells it in an export only, which Firefox
- * refuses for a key that came without it. It is the public X25519 key of the same scalar, on the other form of the
- * curve, with the sign under which a signature counts. @public
+ * Computes the public half of a secret key, which is any 32 random bytes. Web Crypto gives it only in an export, which Firefox refuses
+ * for a key imported without it. So this takes the X25519 key of the same scalar on the other form of the curve, with the sign under
+ * which a signature verifies.
+ * @throws DOMException `NotSupportedError` if Web Crypto has no Ed25519 @public
  */
 export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
   const hash = new Uint8Array(await subtle.digest('SHA-512', requireKey(secret)));
@@ -53,7 +54,7 @@ export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
     publicKey[31]! |= sign;
     if (await ed25519Verify(publicKey, signature, signed)) return publicKey;
   }
-  // Others would pin it, and never count what its owner signs.
+  // Others would pin a wrong key, and never accept a signature of its owner.
   throw new DOMException('Web Crypto finds no public key for a signature of its own', 'NotSupportedError');
 }
 
@@ -69,7 +70,7 @@ export async function ed25519Verify(publicKey: Bytes, signature: Bytes, data: By
     key = await subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify']);
   } catch (error) {
     if ((error as Error).name === 'NotSupportedError') throw error;
-    // Some engines see here already that it is no point of the curve.
+    // Some browsers notice here that it is not a point of the curve.
     return false;
   }
   return subtle.verify('Ed25519', key, signature, data);

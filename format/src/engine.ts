@@ -1,5 +1,7 @@
-import { type Bytes, utf8 } from './bytes.ts';
+/** The cryptographic primitives under the format, and the labels of derived keys. */
+import { type Bytes, isZero, utf8 } from './bytes.ts';
 
+/** Cost of Argon2id. @public */
 export interface KdfParams {
   /** Memory in KiB. */
   m: number;
@@ -15,96 +17,91 @@ export interface ByteSource {
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
-type Soon<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
-/** A volume that may be in borrowed memory: call `release` when it is no longer needed. @public */
+/** A sealed volume, perhaps in borrowed memory: call `release` when it is no longer needed. @public */
 export interface SealedSegments {
   bytes: Uint8Array;
-  /** SHA-256 of `bytes`. */
+  /** SHA-256 of the sealed volume. */
   digest: Bytes;
   release(): void;
 }
 
-/** With the salt by which it can be made again. @public */
+/** @public */
 export interface SealedVolume extends SealedSegments {
+  /** Sealing the same plaintext with this salt gives the same bytes. */
   salt: Bytes;
 }
 
-/** Plaintext that may be in borrowed memory, with the SHA-256 of the volume it came from. @public */
-export interface OpenedSegments {
-  bytes: Uint8Array;
-  digest: Bytes;
-  release(): void;
-}
+/** The plaintext of a volume, with the digest of the sealed volume. @public */
+export type OpenedSegments = SealedSegments;
 
-/** With the salt by which the volume can be made again. @public */
-export interface OpenedVolume extends OpenedSegments {
-  salt: Bytes;
-}
+/** @public */
+export type OpenedVolume = SealedVolume;
 
 /** What the segments of one volume are sealed with. @public */
 export interface VolumeKey {
-  /** Salt and commitment, as they stand before the segments. */
+  /** Salt and commitment, the bytes before the first segment. */
   head: Bytes;
   key: Bytes;
   aad: Bytes;
-  /** The file ends with this volume. */
+  /** Whether this is the last volume of the file. */
   isLast: boolean;
 }
 
-/** What names are sealed with. Made once for thousands of them: in a browser each import of a key costs as much as its use. @public */
+/** Seals names. One object serves thousands of names: in a browser importing a key costs as much as using it. @public */
 export interface NameCipher {
   /** HMAC-SHA256. */
-  mac(data: Bytes): Soon<Bytes>;
+  mac(data: Bytes): MaybePromise<Bytes>;
   /** AES-256-CTR with a counter of 128 bits. */
-  ctr(counter: Bytes, data: Bytes): Soon<Bytes>;
+  ctr(counter: Bytes, data: Bytes): MaybePromise<Bytes>;
 }
 
-/** SHA-256 of bytes that come one after the other. @public */
+/** SHA-256 in steps. @public */
 export interface Hasher {
   update(data: Uint8Array): void;
   digest(): Bytes;
 }
 
 /**
- * The primitives under the format. There are two sets: Web Crypto, which runs everywhere, and Node's own,
- * which gives the same bytes faster. The format itself is written once, above this interface. @public
+ * The primitives under the format. There are two implementations: Web Crypto, which runs everywhere, and Node's own crypto, which gives
+ * the same bytes faster. @public
  */
 export interface Engine {
   random(length: number): Bytes;
-  sha256(data: Uint8Array): Soon<Bytes>;
+  sha256(data: Uint8Array): MaybePromise<Bytes>;
   /** For more bytes than fit into memory. */
-  hasher(): Soon<Hasher>;
-  hmac(key: Bytes, data: Bytes): Soon<Bytes>;
-  hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): Soon<Bytes>;
-  /** AES-256-GCM. Twelve zero bytes are the nonce of a key that is used once, unless told. */
-  gcmSeal(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): Soon<Bytes>;
-  /** Undefined when the tag does not fit. */
-  gcmOpen(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): Soon<Bytes | undefined>;
-  /** Under two keys of 32 bytes, which the engine copies. */
-  nameCipher(mac: Bytes, cipher: Bytes): Soon<NameCipher>;
+  hasher(): MaybePromise<Hasher>;
+  hmac(key: Bytes, data: Bytes): MaybePromise<Bytes>;
+  hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): MaybePromise<Bytes>;
+  /** AES-256-GCM. The default nonce is twelve zeros, for keys that are used once. */
+  gcmSeal(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): MaybePromise<Bytes>;
+  /** Returns undefined if the tag is wrong. */
+  gcmOpen(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): MaybePromise<Bytes | undefined>;
+  /** Both keys have 32 bytes; the engine copies them. */
+  nameCipher(mac: Bytes, cipher: Bytes): MaybePromise<NameCipher>;
   /**
-   * Told of every key that lives as long as a session or an opened file, as soon as it is there and needed in the clear no
-   * more. An engine may keep the key itself and empty these bytes; the array then stands for the key, in `hkdf` only.
+   * Hands over a key that lives as long as a session or an opened file. The engine may keep the key itself and zero these bytes; the
+   * returned array then stands for the key, in `hkdf` only.
    */
-  hold(key: Bytes): Soon<Bytes>;
+  hold(key: Bytes): MaybePromise<Bytes>;
   argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
-  /** Reads a part of the source and seals it, segment by segment. `digestOnly`: there need not be any `bytes`. */
+  /** Reads a part of the source and seals it segment by segment. With `digestOnly`, `bytes` may be empty. */
   sealSegments(
     key: VolumeKey,
     source: ByteSource,
     part: { offset: number; length: number },
     digestOnly?: boolean,
   ): Promise<SealedSegments>;
-  /** A whole volume, whose head is that of the key. Undefined when a tag does not fit. The ciphertext may be overwritten. */
+  /** Opens a whole volume with this key's head. Returns undefined if a tag is wrong. May overwrite the ciphertext. */
   openSegments(key: VolumeKey, sealed: Uint8Array): Promise<OpenedSegments | undefined>;
-  /** Memory for a volume that is about to arrive. */
+  /** Lends memory for a volume that is about to arrive. */
   borrow(length: number): { bytes: Uint8Array; release(): void };
   /** How many volumes are worth working on at once. */
   readonly parallel: number;
 }
 
-/** Every label of the format: what a derived key is for. @public */
+/** The label of every derived key. @public */
 export const labels = {
   salt: 'szafa/v1/salt',
   auth: 'szafa/v1/auth',
@@ -144,22 +141,31 @@ export const labels = {
   uploadToken: 'szafa/v1/upload-token',
 } as const;
 
-const encoded = new Map<string, Bytes>();
+const encodedLabels = new Map<string, Bytes>();
 
-/** The bytes of a label, encoded once: there are a few of them, and each of thousands of files needs three. */
+/** Encodes a label once: every file needs three, and a listing has thousands of files. */
 export function labelBytes(label: string): Bytes {
-  let bytes = encoded.get(label);
+  let bytes = encodedLabels.get(label);
   if (!bytes) {
     bytes = utf8(label);
-    encoded.set(label, bytes);
+    encodedLabels.set(label, bytes);
   }
   return bytes;
 }
 
-/** Bytes of a key that an engine holds are zeros, and so is a copy of them, which stands for no key. @public */
+export const EMPTY: Bytes = new Uint8Array(0);
+
+/** Derives the key for one purpose by HKDF. */
+export const deriveKey = (
+  engine: Engine,
+  secret: Bytes,
+  label: string,
+  salt = EMPTY,
+  length = 32,
+): MaybePromise<Bytes> => engine.hkdf(secret, salt, labelBytes(label), length);
+
+/** Refuses zeros: the bytes of a key that an engine holds are zeros, and a copy of them is no key. @public */
 export function requireKey(key: Bytes): Bytes {
-  if (key.every((byte) => byte === 0)) throw new TypeError('zeros are no key');
+  if (isZero(key)) throw new TypeError('zeros are no key');
   return key;
 }
-
-export const EMPTY: Bytes = new Uint8Array(0);

@@ -1,4 +1,6 @@
-/** Everything this package throws on purpose; `code` is stable, the message is for people. @public */
+/** The errors of the format; the SDK exports them as its own. */
+
+/** Base of all errors that szafa throws on purpose. `code` is stable; the message is for people. @public */
 export class SzafaError extends Error {
   override name = 'SzafaError';
   readonly code: string;
@@ -9,8 +11,24 @@ export class SzafaError extends Error {
   }
 }
 
-/** Where the opening of a file stopped; the vectors name the same stages. @public */
+/** Stages at which a check of the account's keys, or of the server itself, can fail. */
+const KEY_STAGES = [
+  'service',
+  'no-bag',
+  'bag',
+  'profile',
+  'owner',
+  'rollback',
+  'entry',
+  'bag-mac',
+  'masters',
+] as const;
+
+/** The check that failed; docs/format.md and the vectors use the same names. @public */
 export type Stage =
+  | (typeof KEY_STAGES)[number]
+  | 'suite'
+  // Files.
   | 'params'
   | 'version'
   | 'header'
@@ -26,18 +44,7 @@ export type Stage =
   | 'journal'
   | 'rev'
   | 'thumbnail'
-  // Of the key bag, and of the service that has it.
-  | 'service'
-  | 'no-bag'
-  | 'suite'
-  | 'bag'
-  | 'profile'
-  | 'owner'
-  | 'rollback'
-  | 'entry'
-  | 'bag-mac'
-  | 'masters'
-  // Of what others share.
+  // Sharing.
   | 'link'
   | 'link-key'
   | 'share'
@@ -48,19 +55,7 @@ export type Stage =
   | 'signature'
   | 'letter';
 
-const KEY_STAGES: ReadonlySet<Stage> = new Set<Stage>([
-  'service',
-  'no-bag',
-  'bag',
-  'profile',
-  'owner',
-  'rollback',
-  'entry',
-  'bag-mac',
-  'masters',
-]);
-
-/** What the service returned is not what the owner of the keys put there. @public */
+/** The server returned something that the owner of the keys did not store. @public */
 export class TamperedError extends SzafaError {
   override name = 'TamperedError';
   readonly stage: Stage;
@@ -70,13 +65,13 @@ export class TamperedError extends SzafaError {
     this.stage = stage;
   }
 
-  /** It is about the keys of the account, or the service itself, and so about every file. */
+  /** Whether it concerns the account's keys or the server itself, and so every file. */
   get aboutKeys(): boolean {
-    return KEY_STAGES.has(this.stage);
+    return KEY_STAGES.some((stage) => stage === this.stage);
   }
 }
 
-/** The file is of a format, or a version of it, that this client does not read. @public */
+/** A format, or a version of it, that this client does not read. @public */
 export class UnsupportedError extends SzafaError {
   override name = 'UnsupportedError';
   readonly stage: Stage;
@@ -87,7 +82,7 @@ export class UnsupportedError extends SzafaError {
   }
 }
 
-/** The key bag does not open: another password, or a bag that was exchanged. @public */
+/** The key bag does not open: the password is wrong, or the server exchanged the bag. @public */
 export class WrongPasswordError extends SzafaError {
   override name = 'WrongPasswordError';
   readonly stage: Stage = 'entry';
@@ -97,7 +92,7 @@ export class WrongPasswordError extends SzafaError {
   }
 }
 
-/** A link needs a passphrase; `given`: it got one, which is wrong. @public */
+/** A link needs a passphrase. `given`: one was given, and it is wrong. @public */
 export class PassphraseError extends SzafaError {
   override name = 'PassphraseError';
   readonly given: boolean;
@@ -109,7 +104,7 @@ export class PassphraseError extends SzafaError {
   }
 }
 
-/** What was typed is no recovery key. @public */
+/** The text is not a recovery key. @public */
 export class RecoveryKeyError extends SzafaError {
   override name = 'RecoveryKeyError';
 
@@ -118,11 +113,22 @@ export class RecoveryKeyError extends SzafaError {
   }
 }
 
-/** A name that does not fit the format. @public */
+/** A name that the format cannot hold. @public */
 export class NameError extends SzafaError {
   override name = 'NameError';
 
   constructor(message: string) {
     super('name', message);
   }
+}
+
+/** Refuses another suite, the number of keys, MAC and seals in the first byte. */
+export function requireSuite(suite: unknown, known = 1): void {
+  if (suite === known) return;
+  // Not every value of foreign JSON has a text of its own.
+  const shown = JSON.stringify(suite)?.slice(0, 20);
+  throw new UnsupportedError(
+    'suite',
+    `suite ${shown} is unknown to this client; a newer version may know it`,
+  );
 }

@@ -1,29 +1,30 @@
+/** The header of a file: its keys, sizes and metadata, sealed and authenticated by the owner's master key. */
 import { decodeEncParams, encodeEncParams, limits } from '@szafa/protocol';
 import { type Master, MOST_EPOCHS } from './bag.ts';
 import { type Bytes, equal, toBase64Url, utf8 } from './bytes.ts';
-import { type Engine, labelBytes, labels } from './engine.ts';
-import { NameError, TamperedError, UnsupportedError } from './errors.ts';
-import { bytesOf, isWhole, parseObject, shownValue } from './json.ts';
+import { deriveKey, type Engine, labels } from './engine.ts';
+import { NameError, type Stage, TamperedError, UnsupportedError } from './errors.ts';
+import { bytesOf, isDigest, isWhole, parseObject } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith, type VolumeSizes } from './layout.ts';
-import { type AttributesChange, checkMetadata, type Metadata, metadataText } from './metadata.ts';
-import { seal, unseal } from './seal.ts';
+import { type AttributesChange, type Metadata, metadataText, parseMetadata } from './metadata.ts';
+import { seal, unsealOrThrow } from './seal.ts';
 import { VERSION } from './volume.ts';
 
-/** What travels as enc_params, and comes back in X-Enc-Params. @public */
+/** The `enc_params` of a file, which the server returns in X-Enc-Params. @public */
 export interface EncParams {
   szafa: number;
   /** base64url of the header's JSON text. */
   header: string;
-  /** base64url of HMAC-SHA256 over that text, so that nothing is ever serialised again. */
+  /** base64url of HMAC-SHA256 over that exact text. */
   mac: string;
 }
 
-/** The JSON text inside. */
+/** The JSON text of a header. */
 interface HeaderJson {
   file_id: string;
   epoch: number;
   volume_size: number;
-  /** Where it is another one. */
+  /** Absent if it is `volume_size`. */
   late_volume_size?: number;
   volume_count: number;
   total_sha256: string;
@@ -31,7 +32,7 @@ interface HeaderJson {
   metadata: string;
 }
 
-/** The secrets of one file, opened or new. @public */
+/** Id and key of one file. @public */
 export interface FileSecrets {
   fileId: Bytes;
   fileKey: Bytes;
@@ -45,15 +46,15 @@ export interface OpenedHeader extends FileSecrets {
   metadata: Metadata;
 }
 
-/** What a header tells, without the key of the volumes. */
+/** An opened header without the key of the volumes. */
 export type DescribedFile = Omit<OpenedHeader, 'fileKey'>;
 
-/** A header that parsed and whose numbers are sane, before any key was tried. @public */
+/** A well-formed header, before any key was tried. @public */
 export interface ParsedHeader extends VolumeSizes {
   text: Bytes;
   mac: Bytes;
   fileId: Bytes;
-  /** Of the master key that opens it. */
+  /** Epoch of the master key that opens it. */
   epoch: number;
   count: number;
   totalSha256: string;
@@ -61,20 +62,19 @@ export interface ParsedHeader extends VolumeSizes {
   sealedMetadata: Bytes;
 }
 
-export function newSecrets(engine: Engine): FileSecrets {
-  return { fileId: engine.random(16), fileKey: engine.random(32) };
-}
+/** Draws id and key of a new file. @public */
+export const newSecrets = (engine: Engine): FileSecrets => ({
+  fileId: engine.random(16),
+  fileKey: engine.random(32),
+});
 
-/**
- * Of everything that the owner alone may read or say about a file. The file key is no part of it: that one opens volumes only, and so
- * can be given away.
- */
+/** Derives the keys of a header from the master key, not from the file key: a share gives the file key away, but opens volumes only. */
 async function headerKeys(
   engine: Engine,
   master: Bytes,
   fileId: Bytes,
 ): Promise<{ mac: Bytes; seal: Bytes }> {
-  const derived = await engine.hkdf(master, fileId, labelBytes(labels.header), 64);
+  const derived = await deriveKey(engine, master, labels.header, fileId, 64);
   return { mac: derived.subarray(0, 32), seal: derived.subarray(32) };
 }
 
@@ -85,6 +85,10 @@ export interface HeaderParts extends FileSecrets {
   metadata: Metadata;
 }
 
+/**
+ * Seals the header of a file.
+ * @throws NameError if the name is too long @public
+ */
 export async function sealHeader(engine: Engine, parts: HeaderParts): Promise<EncParams> {
   const { fileId, fileKey, layout, totalSha256, master, metadata } = parts;
   const keys = await headerKeys(engine, master.key, fileId);
@@ -120,20 +124,21 @@ async function paramsOf(engine: Engine, macKey: Bytes, json: object): Promise<En
     mac: toBase64Url(await engine.hmac(macKey, text)),
   };
   if (encodeEncParams(params).length > limits.encParamsBase64Bytes) {
-    throw new NameError('the file name is too long to be stored');
+    throw new NameError('the file name is too long');
   }
   return params;
 }
 
-/** Everything that can be checked without a key. @public */
+/**
+ * Checks everything that needs no key.
+ * @throws TamperedError at stage `params` or `header`; UnsupportedError for files of other clients and versions @public
+ */
 export function parseHeader(params: Record<string, unknown>): ParsedHeader {
   if (!('szafa' in params))
     throw new UnsupportedError('params', 'the file was made by another kind of client');
   if (params['szafa'] !== VERSION) {
-    throw new UnsupportedError(
-      'version',
-      `format version ${shownValue(params['szafa'])} is unknown to this client`,
-    );
+    const version = JSON.stringify(params['szafa'])?.slice(0, 20);
+    throw new UnsupportedError('version', `format version ${version} is unknown to this client`);
   }
   const text = bytesOf(params['header'], 'params', 'the header');
   const mac = bytesOf(params['mac'], 'params', 'the MAC', 32);
@@ -142,45 +147,43 @@ export function parseHeader(params: Record<string, unknown>): ParsedHeader {
   const { volume_size: volumeSize, volume_count: count, total_sha256: total } = json;
   const { late_volume_size: lateVolumeSize = volumeSize } = json;
   const sizes = { volumeSize: volumeSize!, lateVolumeSize: lateVolumeSize! };
-  if (!areVolumeSizes(sizes)) {
-    throw new TamperedError('header', 'the volume size is out of range');
-  }
-  if (!Number.isInteger(count) || count! < 1 || count! > limits.volumesPerFile) {
+  if (!areVolumeSizes(sizes)) throw new TamperedError('header', 'the volume size is out of range');
+  if (!isWhole(count, 1, limits.volumesPerFile)) {
     throw new TamperedError('header', 'the number of volumes is out of range');
   }
-  if (typeof total !== 'string' || !/^[0-9a-f]{64}$/.test(total)) {
-    throw new TamperedError('header', 'total_sha256 is not a digest');
-  }
+  if (!isDigest(total)) throw new TamperedError('header', 'total_sha256 is not a digest');
   return {
     text,
     mac,
     fileId: bytesOf(json.file_id, 'header', 'file_id', 16),
     epoch: json.epoch,
     ...sizes,
-    count: count!,
+    count,
     totalSha256: total,
     sealedFileKey: bytesOf(json.file_key, 'header', 'file_key'),
     sealedMetadata: bytesOf(json.metadata, 'header', 'metadata'),
   };
 }
 
-/** The file id that a header names, in base64url, without a look at anything else; undefined where it is none of ours. */
+/** Returns the file id in a header, in base64url, unverified; undefined for other clients' files. */
 export function fileIdIn(encParams: string): string | undefined {
   try {
-    const { fileId } = parseHeader(decodeEncParams(encParams));
-    return toBase64Url(fileId);
+    return toBase64Url(parseHeader(decodeEncParams(encParams)).fileId);
   } catch {
-    return undefined; // it opens for nobody, or belongs to another client
+    return undefined;
   }
 }
 
-/** MAC, file key, metadata, and that they agree with each other. @public */
+/**
+ * Verifies and opens a header. The engine holds the file key.
+ * @throws TamperedError at stage `mac`, `file-key` or `metadata` @public
+ */
 export async function openHeader(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<OpenedHeader> {
   const { text: _, ...opened } = await openClear(engine, parsed, master);
   return { ...opened, fileKey: await engine.hold(opened.fileKey) };
 }
 
-/** The same without the file key, for whoever reads no volume: its seal is under the MAC, and costs as much as the rest. */
+/** Verifies a header and opens all but the file key, which costs as much as the rest and is only needed to read volumes. */
 export async function describeFile(
   engine: Engine,
   parsed: ParsedHeader,
@@ -191,21 +194,20 @@ export async function describeFile(
   return described;
 }
 
-/** The same with the file key, and the text of the metadata, in the clear. */
+/** Opens a header with the file key and the text of the metadata in the clear. */
 async function openClear(
   engine: Engine,
   parsed: ParsedHeader,
   master: Bytes,
 ): Promise<OpenedHeader & { text: Bytes }> {
   const keys = await verifiedKeys(engine, parsed, master);
-  const opened = await unseal(engine, keys.seal, labels.fileKey, parsed.sealedFileKey);
-  if (!('plain' in opened) || opened.plain.length !== 32) {
-    throw new TamperedError('file-key', 'the file key does not open');
-  }
-  return { ...(await openMetadata(engine, parsed, keys.seal)), fileKey: opened.plain };
+  const fault: [Stage, string] = ['file-key', 'the file key does not open'];
+  const fileKey = await unsealOrThrow(engine, keys.seal, labels.fileKey, parsed.sealedFileKey, fault);
+  if (fileKey.length !== 32) throw new TamperedError(...fault);
+  return { ...(await openMetadata(engine, parsed, keys.seal)), fileKey };
 }
 
-/** Keys under which the header is its owner's. */
+/** Verifies the MAC of a header. */
 async function verifiedKeys(engine: Engine, parsed: ParsedHeader, master: Bytes): Promise<{ seal: Bytes }> {
   const keys = await headerKeys(engine, master, parsed.fileId);
   if (equal(await engine.hmac(keys.mac, parsed.text), parsed.mac)) return keys;
@@ -218,18 +220,18 @@ async function openMetadata(
   key: Bytes,
 ): Promise<DescribedFile & { text: Bytes }> {
   const { fileId, count, totalSha256, epoch } = parsed;
-  const sealed = await unseal(engine, key, labels.metadata, parsed.sealedMetadata);
-  if (!('plain' in sealed)) throw new TamperedError('metadata', 'the metadata does not open');
-  const metadata = checkMetadata(sealed.plain);
+  const fault: [Stage, string] = ['metadata', 'the metadata does not open'];
+  const text = await unsealOrThrow(engine, key, labels.metadata, parsed.sealedMetadata, fault);
+  const metadata = parseMetadata(text);
   const layout = layoutWith(parsed, metadata.size, metadata.padded);
   if (layout.count !== count) {
     throw new TamperedError('metadata', 'size, volume size and number of volumes do not match');
   }
-  return { fileId, layout, totalSha256, epoch, metadata, text: sealed.plain };
+  return { fileId, layout, totalSha256, epoch, metadata, text };
 }
 
-/** The same with the file key in the clear, for whoever gives it to others. @public */
-export async function openToShare(
+/** Opens a header with the file key in the clear, to give it to others. @public */
+export async function openHeaderToShare(
   engine: Engine,
   parsed: ParsedHeader,
   master: Bytes,
@@ -238,22 +240,24 @@ export async function openToShare(
   return opened;
 }
 
-/** A header that was sealed anew, and what it says. @public */
+/** @public */
 export interface ResealedHeader {
   encParams: EncParams;
-  /** As it was before. */
+  /** The header before. */
   before: OpenedHeader;
-  /** As it is now: `rev` is one more. */
+  /** The metadata in the new header; `rev` is one higher. */
   metadata: Metadata;
 }
 
-/** What may be another one when a header is sealed again. */
+/** Fields that may change when a header is resealed. */
 export type MetadataChange = Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail' | 'shared'>> &
   AttributesChange;
 
 /**
- * The same header with another name, or under another master key. What this client does not know, in the header and in the metadata,
- * stays as it is. @public
+ * Seals a header again, with other metadata or under another master key. Unknown fields in header and metadata stay.
+ * @param master the key that opens it
+ * @param next the key to seal it under
+ * @throws TamperedError like `openHeader`; NameError if the new name is too long @public
  */
 export async function resealHeader(
   engine: Engine,
@@ -276,5 +280,5 @@ export async function resealHeader(
     ...(await sealedParts(engine, keys, before.fileKey, sealed)),
   };
   before.fileKey.fill(0);
-  return { encParams: await paramsOf(engine, keys.mac, json), before, metadata: checkMetadata(sealed) };
+  return { encParams: await paramsOf(engine, keys.mac, json), before, metadata: parseMetadata(sealed) };
 }

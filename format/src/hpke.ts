@@ -1,49 +1,49 @@
 /**
- * HPKE (RFC 9180) in one suite, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM, one message for each encapsulation: base
- * mode, and PSK mode where both ends know a secret. Web Crypto everywhere: it has X25519, and what is sealed so is short.
+ * HPKE (RFC 9180) in one suite, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM, with one message for each encapsulation: base
+ * mode, and PSK mode if both ends know a secret. By Web Crypto in Node as well: the messages are short.
  */
 import { type Bytes, concat, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, requireKey } from './engine.ts';
 import { TamperedError } from './errors.ts';
 
-/** Of X25519: secret, public and shared keys. */
+/** Length of secret, public and shared X25519 keys. */
 const KEY = 32;
 const HASH = 32;
 const NONCE = 12;
 const TAG = 16;
 const VERSION = utf8('HPKE-v1');
 const KEM = utf8('KEM\0\x20');
-/** PKCS #8 around a secret key, which Web Crypto imports in no shorter form (RFC 8410). */
+/** What precedes a secret key in PKCS #8, the shortest form that Web Crypto imports (RFC 8410). */
 const PKCS8 = Uint8Array.fromHex('302e020100300506032b656e04220420');
 const BASE_POINT: Bytes = new Uint8Array(KEY);
 BASE_POINT[0] = 9;
 
-/** Of AES-GCM: its number in the RFC, and the length of its key. */
+/** An AEAD: its number in the RFC, and the length of its key. */
 export interface Aead {
   id: number;
   key: number;
 }
 const AES_256_GCM: Aead = { id: 2, key: 32 };
 
-/** A secret that both ends know beside the keys, and its name, neither of them empty. @public */
+/** A secret that both ends know, of at least 32 bytes, and its name, which must not be empty. @public */
 export interface Psk {
   secret: Bytes;
   id: Bytes;
 }
 
-/** What both ends say alike, or it does not open. @public */
+/** Values that must be equal on both ends. @public */
 export interface HpkeContext {
-  /** What it is for, bound into the keys. */
+  /** The purpose of the message, bound into the keys. */
   info: Bytes;
-  /** Bound to the message; nothing unless told. */
+  /** Bound to the message; empty by default. */
   aad?: Bytes;
-  /** Given: PSK mode. */
+  /** Selects PSK mode. */
   psk?: Psk | undefined;
-  /** The suite's own unless told: the RFC has its vectors for another. */
+  /** AES-256-GCM by default; the vectors of the RFC use another. */
   aead?: Aead;
 }
 
-/** How much longer a sealed message is: the encapsulated key before it, and the tag behind it. @public */
+/** How many bytes a sealed message is longer than its plaintext: encapsulated key and tag. @public */
 export const HPKE_OVERHEAD = KEY + TAG;
 
 const { subtle } = globalThis.crypto;
@@ -54,18 +54,18 @@ async function hmac(key: Bytes, data: Bytes): Promise<Bytes> {
   return new Uint8Array(await subtle.sign('HMAC', imported, data));
 }
 
-/** No salt is a salt of zeros, by HMAC's own rule; Web Crypto takes no empty key. */
+/** Replaces an empty salt by zeros, which HMAC treats alike: Web Crypto takes no empty key. */
 function extract(suite: Bytes, salt: Bytes, label: string, secret: Bytes): Promise<Bytes> {
   return hmac(salt.length > 0 ? salt : new Uint8Array(HASH), concat(VERSION, suite, utf8(label), secret));
 }
 
-/** Up to one hash, which is all that this suite needs. */
+/** Gives at most one hash, which is all that this suite needs. */
 async function expand(suite: Bytes, key: Bytes, label: string, info: Bytes, length: number): Promise<Bytes> {
   const data = concat(u16(length), VERSION, suite, utf8(label), info, Uint8Array.of(1));
   return (await hmac(key, data)).slice(0, length);
 }
 
-/** Undefined where Web Crypto finds that the bytes are not what they should be. */
+/** Turns Web Crypto's refusal of the input bytes into undefined. */
 async function unlessRefused(result: Promise<ArrayBuffer>): Promise<Bytes | undefined> {
   try {
     return new Uint8Array(await result);
@@ -75,7 +75,7 @@ async function unlessRefused(result: Promise<ArrayBuffer>): Promise<Bytes | unde
   }
 }
 
-/** X25519. Undefined for a public key that gives every secret the same result. */
+/** X25519. Returns undefined for a public key of small order, which gives every secret the same result. */
 async function agree(secret: Bytes, publicKey: Bytes): Promise<Bytes | undefined> {
   if (publicKey.length !== KEY) return undefined;
   const pkcs8 = concat(PKCS8, requireKey(secret));
@@ -87,12 +87,12 @@ async function agree(secret: Bytes, publicKey: Bytes): Promise<Bytes | undefined
   return unlessRefused(subtle.deriveBits({ name: 'X25519', public: other }, own, KEY * 8));
 }
 
-/** The public half of a secret key, which is any 32 random bytes. @public */
+/** Computes the public half of a secret key, which is any 32 random bytes. @public */
 export async function x25519PublicKey(secret: Bytes): Promise<Bytes> {
   return (await agree(secret, BASE_POINT))!;
 }
 
-/** Key and nonce of the one message. */
+/** Derives key and nonce of the message (KeySchedule of the RFC). */
 async function schedule(
   shared: Bytes,
   enc: Bytes,
@@ -116,7 +116,11 @@ async function schedule(
   return { key: imported, nonce };
 }
 
-/** Encapsulated key ‖ ciphertext, for whoever has the secret half of this key. Draws one random secret of 32 bytes. @public */
+/**
+ * Seals a message for the owner of a public key. Draws one random secret of 32 bytes.
+ * @returns encapsulated key ‖ ciphertext
+ * @throws TamperedError at stage `public-key` for a key of small order @public
+ */
 export async function hpkeSeal(
   engine: Pick<Engine, 'random'>,
   recipient: Bytes,
@@ -127,13 +131,13 @@ export async function hpkeSeal(
   const enc = await x25519PublicKey(secret);
   const shared = await agree(secret, recipient);
   secret.fill(0);
-  if (!shared) throw new TamperedError('public-key', 'that is no public key to seal anything for');
+  if (!shared) throw new TamperedError('public-key', 'the public key is invalid');
   const { key, nonce } = await schedule(shared, enc, recipient, context);
   const aes = { name: 'AES-GCM', iv: nonce, additionalData: context.aad ?? EMPTY };
   return concat(enc, new Uint8Array(await subtle.encrypt(aes, key, plain)));
 }
 
-/** Undefined when it was not sealed for this key, in this context, or was changed. @public */
+/** Opens a message. Returns undefined for another key or context, and for changed bytes. @public */
 export async function hpkeOpen(
   secret: Bytes,
   context: HpkeContext,

@@ -1,12 +1,12 @@
 /**
- * What an account is known by to others: an X25519 key, for which they seal, and an Ed25519 key, by whose signatures they know it. The
- * service hands the public halves out; that they are the right ones is shown by the fingerprint, which people compare.
+ * The public identity of an account: an X25519 key, for which others seal, and an Ed25519 key, which verifies its signatures. The server
+ * hands the public halves out. People compare the fingerprint to know that they are the right ones.
  */
-import { openCurrent, openIdentity, type ParsedBag, type Way } from './bag.ts';
+import { openCurrentMaster, openIdentity, type ParsedBag, type Unlocker } from './bag.ts';
 import { type Bytes, concat, toBase64Url, u32, utf8 } from './bytes.ts';
 import { ed25519PublicKey, ed25519Sign, ed25519Verify, SIGNATURE_BYTES } from './ed25519.ts';
 import { type Engine, labels } from './engine.ts';
-import { TamperedError, UnsupportedError } from './errors.ts';
+import { requireSuite, TamperedError } from './errors.ts';
 import { x25519PublicKey } from './hpke.ts';
 import type { AccountName } from './keys.ts';
 
@@ -14,30 +14,30 @@ const SUITE = 1;
 const KEY = 32;
 const LENGTH = 1 + 2 * KEY + SIGNATURE_BYTES;
 const DIGITS = 60;
-const GROUP = 5;
 
 /** Public keys of an account. @public */
 export interface Identity extends AccountName {
   x25519: Bytes;
   ed25519: Bytes;
-  /** The whole of what a fingerprint shows: SHA-256 over names and keys. */
+  /** SHA-256 over names and keys; the fingerprint shows it. */
   digest: Bytes;
 }
 
-/** With the secret halves, of 32 bytes each. @public */
+/** An account's own identity. @public */
 export interface OwnIdentity extends Identity {
+  /** Secret halves, 32 bytes each. */
   secrets: { x25519: Bytes; ed25519: Bytes };
-  /** What the service hands out. */
+  /** The signed public keys, which the server hands out. */
   document: Bytes;
 }
 
-/** A name, and where it ends. */
+/** Encodes a name with its length before it. */
 export const nameBytes = (name: string): Bytes => {
   const text = utf8(name);
   return concat(u32(text.length), text);
 };
 
-/** What is signed, and what the fingerprint is of. */
+/** The bytes that the account signs, and that the fingerprint is of. */
 const statementOf = ({ serviceId, username }: AccountName, x25519: Bytes, ed25519: Bytes) =>
   concat(
     utf8(labels.identity),
@@ -48,7 +48,7 @@ const statementOf = ({ serviceId, username }: AccountName, x25519: Bytes, ed2551
     ed25519,
   );
 
-/** An account's own, from the secret halves. @public */
+/** Makes the identity of an account from its secret halves. @public */
 export async function ownIdentity(
   engine: Engine,
   { serviceId, username }: AccountName,
@@ -62,13 +62,13 @@ export async function ownIdentity(
   return { serviceId, username, x25519, ed25519, digest, secrets, document };
 }
 
-/** What goes to the service beside a bag; nothing where a browser has no such keys, which must not keep anybody out. */
+/** Returns the document to publish beside a bag; nothing in a browser without these keys, where people must still be able to log in. */
 export async function identityOfBag(
   engine: Engine,
   bag: ParsedBag,
-  way: Way,
+  unlocker: Unlocker,
 ): Promise<{ identity?: string }> {
-  const master = await openCurrent(engine, bag, way);
+  const master = await openCurrentMaster(engine, bag, unlocker);
   const secrets = await openIdentity(engine, bag, master);
   try {
     return { identity: toBase64Url((await ownIdentity(engine, bag, secrets)).document) };
@@ -80,15 +80,16 @@ export async function identityOfBag(
   }
 }
 
-/** Another account's, as the service handed it out: that it fits the name, and its own signature. @public */
+/**
+ * Reads another account's document, as the server handed it out.
+ * @throws TamperedError if it is malformed or not signed for this name; UnsupportedError for another suite @public
+ */
 export async function parseIdentity(
   engine: Engine,
   { serviceId, username }: AccountName,
   document: Bytes,
 ): Promise<Identity> {
-  const [suite] = document;
-  if (suite !== undefined && suite !== SUITE)
-    throw new UnsupportedError('suite', `suite ${suite} is unknown to this client`);
+  if (document.length > 0) requireSuite(document[0]);
   if (document.length !== LENGTH)
     throw new TamperedError('identity', `the public keys of ${username} are malformed`);
   const x25519 = document.slice(1, 1 + KEY);
@@ -99,15 +100,17 @@ export async function parseIdentity(
   return { serviceId, username, x25519, ed25519, digest: await engine.sha256(statement) };
 }
 
-/** What two people compare: 60 digits, in groups of five. @public */
+const groupDigits = (digits: string): string => digits.match(/.{5}/g)!.join(' ');
+
+/** Returns the fingerprint that two people compare: 60 digits in groups of five. @public */
 export function fingerprintText({ digest }: Pick<Identity, 'digest'>): string {
-  const digits = (BigInt(`0x${digest.toHex()}`) % 10n ** BigInt(DIGITS)).toString().padStart(DIGITS, '0');
-  return digits.match(new RegExp(`.{${GROUP}}`, 'g'))!.join(' ');
+  return groupDigits(
+    (BigInt(`0x${digest.toHex()}`) % 10n ** BigInt(DIGITS)).toString().padStart(DIGITS, '0'),
+  );
 }
 
-/** As it is written down or typed, in the form that `fingerprintText` gives; undefined where it is none. @public */
+/** Normalises a typed fingerprint to the form of `fingerprintText`; undefined if the text is not one. @public */
 export function parseFingerprint(text: string): string | undefined {
   const digits = text.replace(/[\s\p{Pd}]/gu, '');
-  if (digits.length !== DIGITS || !/^\d+$/.test(digits)) return undefined;
-  return digits.match(new RegExp(`.{${GROUP}}`, 'g'))!.join(' ');
+  return digits.length === DIGITS && /^\d+$/.test(digits) ? groupDigits(digits) : undefined;
 }

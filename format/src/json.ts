@@ -1,3 +1,4 @@
+/** Checks of JSON that nobody has verified yet. */
 import { type Bytes, fromBase64Url, fromUtf8 } from './bytes.ts';
 import { type Stage, TamperedError } from './errors.ts';
 
@@ -6,11 +7,22 @@ type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Only an escape can be a lone surrogate: the bytes are UTF-8. */
+/** Whole numbers only; 3.0 counts as 3, since JSON (RFC 8259) does not tell them apart. */
+export const isWhole = (value: unknown, least: number, most: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
+
+/** Whether this is a SHA-256 digest in lower-case hex. */
+export const isDigest = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+/** UTF-8 has no lone surrogates, so only an escape can make one. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
-/** Parses a JSON object that is not checked yet. A lone surrogate in a text becomes U+FFFD. */
+/**
+ * Parses a JSON object. A lone surrogate in a text becomes U+FFFD.
+ * @throws TamperedError at this stage for anything else
+ */
 export function parseObject(text: Uint8Array, stage: Stage, what: string): Json {
   let json: unknown;
   try {
@@ -23,13 +35,10 @@ export function parseObject(text: Uint8Array, stage: Stage, what: string): Json 
   return json;
 }
 
-/** RFC 8259 has numbers, not integers: 3 and 3.0 are the same one. */
-export const isWhole = (value: unknown, least: number, most: number): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
-
-/** A value out of foreign JSON in a message: not all of them have a text of their own. */
-export const shownValue = (value: unknown) => JSON.stringify(value)?.slice(0, 20);
-
+/**
+ * Decodes base64url, of any length unless one is given.
+ * @throws TamperedError at this stage
+ */
 export function bytesOf(value: unknown, stage: Stage, what: string, length?: number): Bytes {
   let bytes: Bytes;
   try {

@@ -1,12 +1,13 @@
+/** How a file is cut into volumes. */
 import { limits } from '@szafa/protocol';
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
 
 const MIB = 1024 * 1024;
-/** Bytes of plaintext in a volume, unless told. @public */
+/** Default plaintext size of a volume. @public */
 export const DEFAULT_VOLUME_SIZE = 8 * MIB;
 /** @public */
 export const MAX_VOLUME_SIZE = 1024 * MIB;
-/** After this number the volumes of a stream grow: a stream says how long it is when it ends. */
+/** After this number the volumes of a stream grow, since nobody knows how long it will be. */
 const EARLY_VOLUMES = 1000;
 const LATE_VOLUME_SIZE = 64 * MIB;
 
@@ -17,49 +18,52 @@ export interface VolumeSizes {
   lateVolumeSize: number;
 }
 
-/** How a file is cut; every volume but the last is whole. @public */
+/** The volumes of a file; all but the last are full. @public */
 export interface Layout extends VolumeSizes {
   /** Bytes of the file. */
   size: number;
-  /** Bytes that are cut into volumes: the file and the zeros behind it. As many as `size`, mostly. */
+  /** Bytes in all volumes: the file and zeros that hide its size. Usually `size`. */
   padded: number;
   count: number;
 }
 
-function isVolumeSize(size: number): boolean {
-  return Number.isSafeInteger(size) && size >= 1 && size <= MAX_VOLUME_SIZE;
-}
+const isVolumeSize = (size: number): boolean =>
+  Number.isSafeInteger(size) && size >= 1 && size <= MAX_VOLUME_SIZE;
 
-/** Whole segments in every volume but the last, so that the size of a file follows from what its record says. @public */
+/** Requires whole segments in every volume but the last, so that a file's size follows from its record. @public */
 export function areVolumeSizes({ volumeSize, lateVolumeSize }: VolumeSizes): boolean {
   if (!isVolumeSize(volumeSize) || !isVolumeSize(lateVolumeSize)) return false;
   const small = volumeSize < SEGMENT_SIZE && lateVolumeSize === volumeSize;
   return small || (volumeSize % SEGMENT_SIZE === 0 && lateVolumeSize % SEGMENT_SIZE === 0);
 }
 
-/** As wished; a volume of more than one segment has whole ones. */
-export function sized(wish: number): number {
+/**
+ * Rounds a requested volume size up to whole segments, unless it is less than one.
+ * @throws RangeError outside 1 byte to 1 GiB
+ */
+export function roundVolumeSize(wish: number): number {
   if (!isVolumeSize(wish)) {
     throw new RangeError(`a volume must have 1 to ${MAX_VOLUME_SIZE} bytes, not ${wish}`);
   }
   return wish < SEGMENT_SIZE ? wish : Math.ceil(wish / SEGMENT_SIZE) * SEGMENT_SIZE;
 }
 
-/** 8 MiB or the wish, but never more volumes than a file may have. @public */
+/** Cuts a file of known size into volumes of 8 MiB or the requested size; larger ones if it would get too many. @public */
 export function layoutOf(size: number, wish: number = DEFAULT_VOLUME_SIZE): Layout {
-  const wished = sized(wish);
+  const wished = roundVolumeSize(wish);
   const least = Math.ceil(size / limits.volumesPerFile / MIB) * MIB;
-  const volumeSize = size > wished * limits.volumesPerFile ? sized(Math.max(wished, least)) : wished;
+  const volumeSize =
+    size > wished * limits.volumesPerFile ? roundVolumeSize(Math.max(wished, least)) : wished;
   return layoutWith({ volumeSize, lateVolumeSize: volumeSize }, size);
 }
 
-/** The sizes for a source whose length is not known before its end. @public */
+/** Returns volume sizes for a source of unknown length. @public */
 export function streamSizes(wish: number = DEFAULT_VOLUME_SIZE): VolumeSizes {
-  const volumeSize = Math.max(SEGMENT_SIZE, sized(wish));
+  const volumeSize = Math.max(SEGMENT_SIZE, roundVolumeSize(wish));
   return { volumeSize, lateVolumeSize: Math.max(volumeSize, LATE_VOLUME_SIZE) };
 }
 
-/** The layout of `size` bytes in volumes of these sizes. An empty file is one empty volume. @public */
+/** Returns the layout of `size` bytes in volumes of these sizes. An empty file has one empty volume. @public */
 export function layoutWith({ volumeSize, lateVolumeSize }: VolumeSizes, size: number, padded = size): Layout {
   const early = volumeSize * EARLY_VOLUMES;
   const count =
@@ -69,7 +73,7 @@ export function layoutWith({ volumeSize, lateVolumeSize }: VolumeSizes, size: nu
   return { size, padded, volumeSize, lateVolumeSize, count };
 }
 
-/** Where volume `idx` (from 1) begins, and how long it is when it is whole. */
+/** Returns offset and length of volume `idx` (from 1) if it is full. */
 export function wholeExtent(
   { volumeSize, lateVolumeSize }: VolumeSizes,
   idx: number,
@@ -79,27 +83,27 @@ export function wholeExtent(
   return { offset, length: idx > EARLY_VOLUMES ? lateVolumeSize : volumeSize };
 }
 
-/** Where the plaintext of volume `idx` (from 1) lies, padding included. @public */
+/** Returns offset and length of the plaintext of volume `idx` (from 1), padding included. @public */
 export function extentOf(layout: Layout, idx: number): { offset: number; length: number } {
   const { offset, length } = wholeExtent(layout, idx);
   return { offset, length: Math.min(length, layout.padded - offset) };
 }
 
-/** The volume (from 1) that has this byte. @public */
+/** Returns the number (from 1) of the volume with this byte. @public */
 export function volumeAt({ volumeSize, lateVolumeSize }: VolumeSizes, offset: number): number {
   const early = volumeSize * EARLY_VOLUMES;
   if (offset < early) return Math.floor(offset / volumeSize) + 1;
   return EARLY_VOLUMES + Math.floor((offset - early) / lateVolumeSize) + 1;
 }
 
-/** The largest volume: what memory must be there for. */
+/** Returns the plaintext size of the largest volume. */
 export function largestVolume(layout: Layout): number {
   const { volumeSize, lateVolumeSize, count, padded } = layout;
   const whole = count > EARLY_VOLUMES ? Math.max(volumeSize, lateVolumeSize) : volumeSize;
   return Math.min(whole, padded);
 }
 
-/** Bytes at rest, of all volumes. @public */
+/** Returns the size of all sealed volumes. @public */
 export function storedSize(layout: Layout): number {
   const whole = wholeExtent(layout, layout.count);
   const last = sealedSize(layout.padded - whole.offset);
@@ -108,7 +112,7 @@ export function storedSize(layout: Layout): number {
   return early * sealedSize(layout.volumeSize) + late * sealedSize(layout.lateVolumeSize) + last;
 }
 
-/** What `storedSize` and the number of volumes tell about the bytes of a file, padding included. */
+/** Returns the plaintext size, padding included, of `count` volumes with `stored` bytes in all. */
 export function sizeOfStored(stored: number, count: number): number {
   const sealed = stored - count * HEAD_BYTES;
   const segments = Math.max(count, Math.ceil(sealed / (SEGMENT_SIZE + TAG_BYTES)));

@@ -1,20 +1,21 @@
-import { type Bytes, utf8, withBlanks } from './bytes.ts';
+/** The metadata of a file, which only its owner can read. */
+import { type Bytes, padText, utf8 } from './bytes.ts';
 import { TamperedError } from './errors.ts';
-import { isWhole, parseObject } from './json.ts';
+import { isDigest, isWhole, parseObject } from './json.ts';
 
-/** What only the owner may read about a file. @public */
+/** @public */
 export interface Metadata {
-  /** The whole path from the top, parted by `/`. Clean it before it is used as a path, on a terminal or in a page. */
+  /** The path from the root, separated by `/`. Sanitise it before use as a path, on a terminal or in a page. */
   name: string;
   /** Bytes of plaintext. */
   size: number;
-  /** From 1, and one more for each time that the header is sealed anew; the name in the list has the same. */
+  /** From 1; every reseal of the header adds one. The name in the list has the same. */
   rev: number;
-  /** From 1; of several files of one path, the one with the highest is the newest. */
+  /** From 1; of several files with one path, the highest is the newest. */
   gen: number;
   /** Time of the upload by the uploader's clock, in milliseconds since 1970. */
   added: number;
-  /** Bytes with the zeros behind them that hide the size; no more than `size` unless told. */
+  /** Bytes of plaintext and of zeros that hide its size; `size` by default. */
   padded?: number;
   /** Last modification, in milliseconds since 1970. */
   mtime?: number;
@@ -22,41 +23,40 @@ export interface Metadata {
   nanos?: number;
   /** Media type. */
   type?: string;
-  /** Permission bits of the source, 0 to 0o777. A copy never gets more than these. */
+  /** Permission bits of the source, 0 to 0o777. A download never gets more. */
   mode?: number;
-  /** Of a folder: setuid (4), setgid (2) and sticky (1) of the source. Files have none: their owner is not kept, and a program would run as somebody else. */
+  /** Folders only: setuid (4), setgid (2) and sticky (1). The owner of a file is not kept, so a program would run as somebody else. */
   special?: number;
-  /** Path of the source on the machine that uploaded it. It only tells sources apart: never a place to write to. */
+  /** Path of the source on the machine that uploaded it. It only tells sources apart: never write to it. */
   source?: string;
-  /** Target of a symbolic link, which has no bytes. Never to be followed out of the folder that is written to. */
+  /** Target of a symbolic link, which has no bytes. Never follow it out of the target folder. */
   link?: string;
-  /** The source had holes: a copy may leave out blocks of zeros. */
+  /** The source had holes: a download may leave out blocks of zeros. */
   sparse?: true;
-  /** Names of one file on the source's disk have the same text here, which is random. */
+  /** A random text, the same for all hard links of one file. */
   hardlink?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
-  /** The file key has been given to others, or came from one: only whole volumes are proof of the owner's bytes. */
+  /** Others have or had the file key: only whole volumes, checked by digest, prove the owner's bytes. */
   shared?: true;
 }
 
-/** What a file system keeps of a file beside name and bytes. @public */
+/** Attributes of a file in a file system, beside name and content. @public */
 export type Attributes = Pick<Metadata, 'mtime' | 'nanos' | 'mode' | 'special' | 'sparse' | 'hardlink'>;
 
-/** Others for them; undefined removes one. @public */
+/** New attributes; undefined removes one. @public */
 export type AttributesChange = { [Key in keyof Attributes]?: Attributes[Key] | undefined };
 
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
-/** `rev` and `gen` have four bytes in the list, and a time has six. */
+/** `rev` and `gen` have four bytes in the list, a time has six. */
 export const MOST_COUNTED = 2 ** 32 - 1;
 const LATEST = 2 ** 48 - 1;
 
 const isText = (value: unknown) => typeof value === 'string';
-const isDigest = (value: unknown) => isText(value) && /^[0-9a-f]{64}$/.test(value as string);
 const isShortText = (value: unknown) => isText(value) && /^[\w-]{1,64}$/.test(value as string);
 const isName = (value: unknown) => isText(value) && !(value as string).includes('\0');
 
-/** The fields that must be there, and what each must be. */
+/** Checks of the required fields. */
 const required: Record<string, (value: unknown) => boolean> = {
   name: isName,
   size: (value) => isWhole(value, 0, MOST),
@@ -65,7 +65,7 @@ const required: Record<string, (value: unknown) => boolean> = {
   added: (value) => isWhole(value, 0, LATEST),
 };
 
-/** The fields that may be absent, and what each must be where it is there. */
+/** Checks of the optional fields. */
 const optional: Record<string, (value: unknown) => boolean> = {
   padded: (value) => isWhole(value, 0, LATEST),
   mtime: (value) => isWhole(value, LEAST, MOST),
@@ -81,16 +81,17 @@ const optional: Record<string, (value: unknown) => boolean> = {
   shared: (value) => value === true,
 };
 
-/** A later version knows more of them, and what this one makes of metadata lacks those. */
+/** Grows with every field that a later version adds: a cache made by fewer fields lacks some. */
 export const KNOWN_FIELDS = Object.keys({ ...required, ...optional }).length;
 
-/** The JSON text under the seal, with blanks behind it. */
-export function metadataText(metadata: Metadata): Bytes {
-  return withBlanks(utf8(JSON.stringify(metadata)));
-}
+/** Returns the padded JSON text that is sealed. */
+export const metadataText = (metadata: Metadata): Bytes => padText(utf8(JSON.stringify(metadata)));
 
-/** Unknown keys are left to later versions of a client. */
-export function checkMetadata(text: Uint8Array): Metadata {
+/**
+ * Parses the text of `metadataText`, and leaves out unknown fields.
+ * @throws TamperedError at stage `metadata`
+ */
+export function parseMetadata(text: Uint8Array): Metadata {
   const json = parseObject(text, 'metadata', 'the metadata');
   for (const key in required) {
     if (required[key]!(json[key])) continue;

@@ -1,3 +1,4 @@
+/** Seals and opens the names of files and directories in lists, deterministically: equal names give equal texts. */
 import { limits } from '@szafa/protocol';
 import {
   type Bytes,
@@ -12,55 +13,54 @@ import {
   u48,
   utf8,
 } from './bytes.ts';
-import { EMPTY, type Engine, labels, type NameCipher } from './engine.ts';
+import { deriveKey, type Engine, labels, type NameCipher } from './engine.ts';
 import { NameError } from './errors.ts';
 
-/** What a sealed file name is bound to: the public fields of its record, which a clone keeps. @public */
+/** Public fields of a record that its sealed name is bound to; a copy of the file keeps them. @public */
 export interface NameBinding {
   totalSha256: string;
   storedSize: number;
   count: number;
 }
 
-/** What the list tells of a file under the seal of its name, as the metadata does. @public */
+/** Metadata of a file that its sealed name carries. @public */
 export interface ListedName {
   /** The whole path. */
   name: string;
-  /** A name that was given later has a higher one. */
+  /** Every renaming adds one. */
   rev: number;
-  /** Of several files of one path, the one with the highest is the newest. */
+  /** Of several files with one path, the highest is the newest. */
   gen: number;
   /** Time of the upload, in milliseconds since 1970. */
   added: number;
 }
 
 export interface OpenedName extends ListedName {
-  /** False when the name was too long for the record; the whole is in the metadata. */
+  /** False if the name was too long for the record; the metadata has all of it. */
   whole: boolean;
 }
 
 const SIV = 16;
 const DIGEST = 32;
-/** The digest, the size and the count of volumes. */
+/** Digest, size and number of volumes. */
 const BOUND = DIGEST + 12;
-/** The flag, `rev`, `gen` and `added`. */
+/** Flag, `rev`, `gen` and `added`. */
 const BEFORE_NAME = 15;
-/** 255 characters of base64url are 191 bytes, less the synthetic IV and what stands before the name. @public */
+/** 255 characters of base64url are 191 bytes, minus the synthetic IV and the fields before the name. @public */
 export const FILE_NAME_BYTES = 160;
-/** 64 characters are 48 bytes, less the synthetic IV. @public */
+/** 64 characters are 48 bytes, minus the synthetic IV. @public */
 export const DIR_NAME_BYTES = 32;
-/** What a name is padded to a multiple of: its length says little about it. */
+/** Names are padded to a multiple of this. */
 const STEP = 32;
-
-/** A sealed file name of the shortest kind. */
+/** Bytes of the shortest sealed file name. */
 const SEALED_LEAST = SIV + BEFORE_NAME + STEP;
 
-const derived = new WeakMap<Bytes, Map<string, Promise<NameCipher>>>();
+const ciphers = new WeakMap<Bytes, Map<string, Promise<NameCipher>>>();
 
-/** Derived once for a key and a label: a listing opens thousands of names. */
+/** Derives a cipher once for each key and label: a listing opens thousands of names. */
 function nameCipher(engine: Engine, key: Bytes, label: string): Promise<NameCipher> {
-  const byLabel = derived.get(key) ?? new Map<string, Promise<NameCipher>>();
-  derived.set(key, byLabel);
+  const byLabel = ciphers.get(key) ?? new Map<string, Promise<NameCipher>>();
+  ciphers.set(key, byLabel);
   let cipher = byLabel.get(label);
   if (!cipher) {
     cipher = derive(engine, key, label);
@@ -70,7 +70,7 @@ function nameCipher(engine: Engine, key: Bytes, label: string): Promise<NameCiph
 }
 
 async function derive(engine: Engine, key: Bytes, label: string): Promise<NameCipher> {
-  const okm = await engine.hkdf(key, EMPTY, utf8(label), 64);
+  const okm = await deriveKey(engine, key, label, undefined, 64);
   try {
     return await engine.nameCipher(okm.subarray(0, 32), okm.subarray(32));
   } finally {
@@ -78,7 +78,7 @@ async function derive(engine: Engine, key: Bytes, label: string): Promise<NameCi
   }
 }
 
-/** Deterministic: the IV is a MAC over what is bound and what is hidden. */
+/** Uses a MAC over binding and plaintext as the IV. */
 async function sealSiv(cipher: NameCipher, plain: Bytes, binding?: NameBinding): Promise<string> {
   const siv = (await cipher.mac(boundTo(binding, plain))).slice(0, SIV);
   return toBase64Url(concat(siv, await cipher.ctr(siv, plain)));
@@ -91,7 +91,7 @@ async function openSiv(cipher: NameCipher, sealed: Bytes, binding?: NameBinding)
   return equal(mac.subarray(0, SIV), siv) ? plain : undefined;
 }
 
-/** For what a client keeps for itself: any bytes, under a key that is derived once. */
+/** Seals a short value that the client keeps for itself; faster than `seal`, but equal values give equal texts. */
 export async function sealShort(engine: Engine, master: Bytes, label: string, plain: Bytes): Promise<string> {
   return sealSiv(await nameCipher(engine, master, label), plain);
 }
@@ -106,7 +106,7 @@ export async function openShort(
   return sealed && openSiv(await nameCipher(engine, master, label), sealed);
 }
 
-/** What is bound, and behind it what is hidden. Made in one piece: a listing does this ten thousand times. */
+/** Concatenates binding and plaintext. In one allocation, since a listing does this ten thousand times. */
 function boundTo(binding: NameBinding | undefined, plain: Bytes): Bytes {
   if (!binding) return plain;
   const bytes = new Uint8Array(BOUND + plain.length);
@@ -119,12 +119,12 @@ function boundTo(binding: NameBinding | undefined, plain: Bytes): Bytes {
   return bytes;
 }
 
-/** A larger number would be bound as another one, whose name would then open beside it. */
+/** Refuses numbers that do not fit their fields: they would be bound as other ones. */
 function canBind({ totalSha256, count }: NameBinding): boolean {
   return /^[0-9a-f]{64}$/.test(totalSha256) && count <= limits.volumesPerFile;
 }
 
-/** The bytes behind a name that may have been sealed; undefined for one that cannot have been. */
+/** Decodes a name that may be sealed; undefined if it cannot be. */
 function sealedBytes(text: string, least: number): Bytes | undefined {
   if (text.length < Math.ceil((least * 4) / 3) || !/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {
@@ -134,17 +134,14 @@ function sealedBytes(text: string, least: number): Bytes | undefined {
   }
 }
 
-/** Whether a name of a record may be a sealed one; it may still be a plain name of that shape. @public */
-export function looksSealed(text: string): boolean {
-  return sealedBytes(text, SEALED_LEAST) !== undefined;
-}
+/** Whether a file name may be sealed; it may still be a plain name of that form. @public */
+export const looksSealed = (text: string): boolean => sealedBytes(text, SEALED_LEAST) !== undefined;
 
 /** The same for directories, whose sealed names all have one length. @public */
-export function looksLikeSealedDir(text: string): boolean {
-  return sealedBytes(text, SIV + DIR_NAME_BYTES)?.length === SIV + DIR_NAME_BYTES;
-}
+export const looksLikeSealedDir = (text: string): boolean =>
+  sealedBytes(text, SIV + DIR_NAME_BYTES)?.length === SIV + DIR_NAME_BYTES;
 
-/** With zeros behind it; no name has one of its own. */
+/** Appends zeros, which no name contains. */
 function padded(name: Bytes, most: number): Bytes {
   const length = Math.min(most, Math.max(STEP, Math.ceil(name.length / STEP) * STEP));
   return concat(name, new Uint8Array(length - name.length));
@@ -155,7 +152,7 @@ function bytesOfName(name: string): Bytes {
   return utf8(name);
 }
 
-/** As many whole characters as fit. */
+/** Keeps as many whole characters as fit. */
 function cut(name: string, most: number): Bytes {
   let bytes = 0;
   let end = 0;
@@ -168,6 +165,10 @@ function cut(name: string, most: number): Bytes {
   return utf8(name.slice(0, end));
 }
 
+/**
+ * Seals the name of a file for its record. A long name is cut; the metadata has all of it.
+ * @throws NameError if the name contains NUL @public
+ */
 export async function sealFileName(
   engine: Engine,
   master: Bytes,
@@ -182,7 +183,7 @@ export async function sealFileName(
   return sealSiv(await nameCipher(engine, master, labels.fileName), plain, binding);
 }
 
-/** Undefined when this master key did not seal this name for this record. @public */
+/** Opens the name of a file. Returns undefined if it was sealed for another record or by another master key. @public */
 export async function openFileName(
   engine: Engine,
   master: Bytes,
@@ -194,7 +195,7 @@ export async function openFileName(
   const cipher = await nameCipher(engine, master, labels.fileName);
   const plain = await openSiv(cipher, sealed, binding);
   if (!plain || plain[0]! > 1) return undefined;
-  const name = textOf(plain.subarray(BEFORE_NAME));
+  const name = unpaddedText(plain.subarray(BEFORE_NAME));
   if (name === undefined) return undefined;
   return {
     name,
@@ -205,7 +206,10 @@ export async function openFileName(
   };
 }
 
-/** Bound to nothing: the same name is the same text on every device. @public */
+/**
+ * Seals the name of a directory.
+ * @throws NameError if it is empty, too long, or contains NUL @public
+ */
 export async function sealDirName(engine: Engine, master: Bytes, name: string): Promise<string> {
   const plain = bytesOfName(name);
   if (plain.length === 0) throw new NameError('the directory name is empty');
@@ -217,16 +221,16 @@ export async function sealDirName(engine: Engine, master: Bytes, name: string): 
   return sealSiv(await nameCipher(engine, master, labels.dirName), padded(plain, DIR_NAME_BYTES));
 }
 
-/** Undefined when this master key did not seal it. @public */
+/** Opens the name of a directory. Returns undefined if another master key sealed it. @public */
 export async function openDirName(engine: Engine, master: Bytes, text: string): Promise<string | undefined> {
   if (!looksLikeSealedDir(text)) return undefined;
   const cipher = await nameCipher(engine, master, labels.dirName);
   const plain = await openSiv(cipher, fromBase64Url(text));
-  return plain && textOf(plain);
+  return plain && unpaddedText(plain);
 }
 
-/** Without the zeros behind it. Another client may have cut a name inside a character; one such must not take the whole list with it. */
-function textOf(bytes: Uint8Array): string | undefined {
+/** Removes the padding. Returns undefined if another client cut the name inside a character: the list must still open. */
+function unpaddedText(bytes: Uint8Array): string | undefined {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end--;
   try {

@@ -1,19 +1,24 @@
 import { type Bytes, concat, equal } from './bytes.ts';
-import { EMPTY, type Engine, labelBytes } from './engine.ts';
+import { deriveKey, EMPTY, type Engine } from './engine.ts';
+import { type Stage, TamperedError } from './errors.ts';
 
 const RANDOM = 24;
 const COMMITMENT = 32;
 const TAG = 16;
 
-/** How much longer a sealed thing is than its plaintext. */
+/** How many bytes a sealed value is longer than its plaintext. */
 export const SEAL_OVERHEAD = RANDOM + COMMITMENT + TAG;
 
 async function derive(engine: Engine, key: Bytes, random: Bytes, label: string) {
-  const derived = await engine.hkdf(key, random, labelBytes(label), 64);
+  const derived = await deriveKey(engine, key, label, random, 64);
   return { key: derived.subarray(0, 32), commitment: derived.subarray(32) };
 }
 
-/** r ‖ commitment ‖ AES-256-GCM(plaintext); r makes the key fresh, the commitment makes it the only one. @public */
+/**
+ * Seals a value under a key that serves many values.
+ * @returns random ‖ commitment ‖ AES-256-GCM(plaintext). The random bytes make a fresh key for each value, and the commitment keeps
+ * a second key from opening it. @public
+ */
 export async function seal(engine: Engine, key: Bytes, label: string, plain: Bytes): Promise<Bytes> {
   const random = engine.random(RANDOM);
   const once = await derive(engine, key, random, label);
@@ -22,11 +27,30 @@ export async function seal(engine: Engine, key: Bytes, label: string, plain: Byt
 
 export type Unsealed = { plain: Bytes } | { fault: 'length' | 'commitment' | 'tag' };
 
-/** The commitment is checked first: `commitment` says "another key", `tag` says "changed bytes". @public */
+/**
+ * Opens a sealed value. The commitment is checked first.
+ * @returns `commitment` for a wrong key or label, `tag` for changed bytes @public
+ */
 export async function unseal(engine: Engine, key: Bytes, label: string, sealed: Bytes): Promise<Unsealed> {
   if (sealed.length < SEAL_OVERHEAD) return { fault: 'length' };
   const once = await derive(engine, key, sealed.subarray(0, RANDOM), label);
   if (!equal(once.commitment, sealed.subarray(RANDOM, RANDOM + COMMITMENT))) return { fault: 'commitment' };
   const plain = await engine.gcmOpen(once.key, EMPTY, sealed.subarray(RANDOM + COMMITMENT));
   return plain ? { plain } : { fault: 'tag' };
+}
+
+/**
+ * Opens a value that must open.
+ * @throws TamperedError at this stage if it does not
+ */
+export async function unsealOrThrow(
+  engine: Engine,
+  key: Bytes,
+  label: string,
+  sealed: Bytes,
+  [stage, message]: [Stage, string],
+): Promise<Bytes> {
+  const opened = await unseal(engine, key, label, sealed);
+  if (!('plain' in opened)) throw new TamperedError(stage, message);
+  return opened.plain;
 }

@@ -1,35 +1,31 @@
-/** Where the segments of a volume lie, and what makes each one the only one that fits its place. */
+/** The segments of a volume: their offsets and nonces. */
 import type { Bytes } from './bytes.ts';
 
 export const SALT_BYTES = 24;
 const COMMITMENT_BYTES = 32;
-/** Before the first segment. @public */
+/** Bytes before the first segment. @public */
 export const HEAD_BYTES = SALT_BYTES + COMMITMENT_BYTES;
 export const TAG_BYTES = 16;
 /**
- * Bytes of plaintext in a segment. A browser gives Web Crypto's results the same memory again and again up to half a MiB;
- * beyond it every call waits for new memory, which takes six times as long as the cipher. Node does not care. @public
+ * Bytes of plaintext in a segment. Browsers reuse memory for results of Web Crypto up to half a MiB; for longer ones every call waits
+ * for new memory, six times as long as for the cipher. @public
  */
 export const SEGMENT_SIZE = 256 * 1024;
 const STRIDE = SEGMENT_SIZE + TAG_BYTES;
 
-/** An empty segment exists only in an empty file, whose one volume has nothing else. */
-export function segmentsIn(length: number): number {
-  return Math.max(1, Math.ceil(length / SEGMENT_SIZE));
-}
+/** Returns the number of segments: at least one, since an empty file has one empty segment. */
+export const segmentsIn = (length: number): number => Math.max(1, Math.ceil(length / SEGMENT_SIZE));
 
-/** Bytes at rest of a volume with `length` bytes of plaintext. @public */
-export function sealedSize(length: number): number {
-  return HEAD_BYTES + length + segmentsIn(length) * TAG_BYTES;
-}
+/** Returns the size of a sealed volume with `length` bytes of plaintext. @public */
+export const sealedSize = (length: number): number => HEAD_BYTES + length + segmentsIn(length) * TAG_BYTES;
 
-/** How much plaintext a sealed volume of this size has; undefined where none has this size. */
+/** Returns the length of the plaintext in a sealed volume; undefined if no volume has this size. */
 export function plainLength(size: number): number | undefined {
   const length = size - HEAD_BYTES - Math.ceil((size - HEAD_BYTES) / STRIDE) * TAG_BYTES;
   return length >= 0 && sealedSize(length) === size ? length : undefined;
 }
 
-/** Segment `j` (from 0) of a volume with `length` bytes of plaintext: its plaintext, and where it lies sealed. */
+/** Returns the range of segment `j` (from 0) in the plaintext, and its offset and size in the sealed volume. */
 export function segmentOf(
   length: number,
   j: number,
@@ -39,7 +35,7 @@ export function segmentOf(
   return { from, to, offset: HEAD_BYTES + j * STRIDE, size: to - from + TAG_BYTES };
 }
 
-/** 1 ends the file, 2 ends a volume that others follow. */
+/** Returns the last byte of a nonce: 1 at the end of the file, 2 at the end of another volume, otherwise 0. */
 export function lastOf(length: number, j: number, isLastVolume: boolean): 0 | 1 | 2 {
   if (j < segmentsIn(length) - 1) return 0;
   return isLastVolume ? 1 : 2;

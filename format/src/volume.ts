@@ -1,3 +1,4 @@
+/** Seals and opens volumes. */
 import { type Bytes, concat, equal, u32 } from './bytes.ts';
 import {
   type ByteSource,
@@ -10,26 +11,27 @@ import {
 } from './engine.ts';
 import { HEAD_BYTES, lastOf, nonceOf, SALT_BYTES, sealedSize, segmentOf } from './segments.ts';
 
+/** Version of the format. */
 export const VERSION = 1;
 
-/** Which volume of which file. */
+/** Names a volume, with the key of its file. */
 export interface VolumePlace {
   fileId: Bytes;
   fileKey: Bytes;
   /** From 1. */
   idx: number;
-  /** The file ends with it. */
+  /** Whether it is the last volume of the file. */
   isLast: boolean;
 }
 
 export interface SealOptions {
-  /** Of a volume that was sealed before and is to come out the same; a new one otherwise, every time. */
+  /** The salt of a volume that was sealed before, to get the same bytes again. A new one by default. */
   salt?: Bytes | undefined;
-  /** Nobody needs its bytes, which may be absent: nor the memory for them. */
+  /** Computes only the digest; `bytes` may be empty. */
   digestOnly?: boolean | undefined;
 }
 
-async function keyOf(engine: Engine, place: VolumePlace, salt: Bytes): Promise<VolumeKey> {
+async function deriveVolumeKey(engine: Engine, place: VolumePlace, salt: Bytes): Promise<VolumeKey> {
   const { fileKey, fileId, idx, isLast } = place;
   const derived = await engine.hkdf(fileKey, salt, concat(labelBytes(labels.volume), fileId, u32(idx)), 64);
   return {
@@ -40,7 +42,7 @@ async function keyOf(engine: Engine, place: VolumePlace, salt: Bytes): Promise<V
   };
 }
 
-/** Reads a part of the source and seals it as a volume. @public */
+/** Reads a part of the source and seals it as a volume. Release the result when it is no longer needed. @public */
 export async function sealVolume(
   engine: Engine,
   place: VolumePlace,
@@ -48,25 +50,32 @@ export async function sealVolume(
   part: { offset: number; length: number },
   { salt = engine.random(SALT_BYTES), digestOnly }: SealOptions = {},
 ): Promise<SealedVolume> {
-  const key = await keyOf(engine, place, salt);
+  const key = await deriveVolumeKey(engine, place, salt);
   return { ...(await engine.sealSegments(key, source, part, digestOnly)), salt };
 }
 
-/** The key of a volume by its first bytes; undefined when the commitment in them is not that of this key. @public */
+/**
+ * Derives the key of a volume from its first bytes.
+ * @returns undefined if their commitment is that of another key @public
+ */
 export async function openHead(
   engine: Engine,
   place: VolumePlace,
   head: Uint8Array,
 ): Promise<VolumeKey | undefined> {
   if (head.length !== HEAD_BYTES) return undefined;
-  const key = await keyOf(engine, place, new Uint8Array(head.slice(0, SALT_BYTES)));
+  const key = await deriveVolumeKey(engine, place, new Uint8Array(head.slice(0, SALT_BYTES)));
   return equal(key.head, head) ? key : undefined;
 }
 
-/** In the order in which they are looked for. `commitment`: it was sealed under another key, or for another place. @public */
+/** In the order of the checks. `commitment`: sealed with another key, or as another volume. @public */
 export type VolumeFault = 'length' | 'commitment' | 'tag';
 
-/** Opens a volume whose plaintext has `length` bytes: all of it, or nothing. The ciphertext may be overwritten. @public */
+/**
+ * Opens a whole volume. May overwrite the ciphertext.
+ * @param length of the plaintext
+ * @returns the plaintext, to be released, or the check that failed @public
+ */
 export async function openVolume(
   engine: Engine,
   place: VolumePlace,
@@ -80,7 +89,10 @@ export async function openVolume(
   return opened ? { ...opened, salt: key.head.slice(0, SALT_BYTES) } : { fault: 'tag' };
 }
 
-/** Opens segment `j` (from 0) of a volume whose plaintext has `length` bytes, by itself. @public */
+/**
+ * Opens segment `j` (from 0) of a volume whose plaintext has `length` bytes.
+ * @returns undefined if it is not that segment @public
+ */
 export async function openSegment(
   engine: Engine,
   { key, aad, isLast }: VolumeKey,
@@ -92,7 +104,6 @@ export async function openSegment(
   return engine.gcmOpen(key, aad, sealed, nonceOf(j, lastOf(length, j, isLast)));
 }
 
-/** Over the digests of the volumes in their order: checkable by anyone, silent about the plaintext. @public */
-export async function totalSha256(engine: Engine, digests: Uint8Array[]): Promise<Bytes> {
-  return engine.sha256(concat(...digests));
-}
+/** Returns SHA-256 over the digests of all volumes in order. It says nothing about the plaintext. @public */
+export const totalSha256 = async (engine: Engine, digests: Uint8Array[]): Promise<Bytes> =>
+  engine.sha256(concat(...digests));

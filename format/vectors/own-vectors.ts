@@ -4,7 +4,7 @@ import { Api, Keys } from '../../client/src/index.ts';
 import { openOwnLink } from '../../client/src/shares/links.ts';
 import { openOwnRequest } from '../../client/src/shares/requests.ts';
 import { type Engine, linkKeyText, requestKeyText, toBase64Url } from '../src/index.ts';
-import { sealOwn } from '../src/own-share.ts';
+import { sealShareRecord } from '../src/share.ts';
 import { bagOfReader, READER } from './bag-builder.ts';
 import type { MasterJson } from './kinds.ts';
 import { own as drawing } from './share-vectors.ts';
@@ -54,5 +54,5 @@ export async function runOwnWriter(engine: Engine, { id, masters, written }: Own
   const { epoch, text, random } = written!;
   const { key } = masters.find((master) => master.epoch === epoch)!;
   const writer = drawing(engine, () => Uint8Array.fromHex(random));
-  return toBase64Url(await sealOwn(writer, { epoch, key: Uint8Array.fromHex(key) }, id, text));
+  return toBase64Url(await sealShareRecord(writer, { epoch, key: Uint8Array.fromHex(key) }, id, text));
 }

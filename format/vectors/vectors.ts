@@ -41,8 +41,8 @@ import {
   streamSizes,
   toBase64Url,
   totalSha256,
+  type Unlocker,
   unseal,
-  type Way,
 } from '../src/index.ts';
 import { bagOfReader, READER } from './bag-builder.ts';
 import type {
@@ -188,7 +188,7 @@ export async function runBag(engine: Engine, vector: BagVector): Promise<BagVect
   }
 }
 
-function wayOf({ kek, recovery, passkey }: BagVector): Way {
+function wayOf({ kek, recovery, passkey }: BagVector): Unlocker {
   if (passkey) return { type: 'passkey', id: passkey.id, kek: Uint8Array.fromHex(passkey.kek) };
   const type = recovery === undefined ? 'password' : 'recovery';
   return { type, kek: Uint8Array.fromHex(recovery ?? kek) };

@@ -1092,7 +1092,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the checksum of a recovery key is not compared',
-    file: 'format/src/recovery.ts',
+    file: 'format/src/keys.ts',
     find: 'if (!equal(await checkOf(engine, key), bytes.subarray(KEY))) {',
     replace: 'if (!equal(key, key)) {',
     tests: [VECTORS],

@@ -87,8 +87,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a visitor or a sharer gives a key that no engine takes',
-    file: 'format/src/share-content.ts',
-    find: "if (fileKey.every((byte) => byte === 0)) throw malformed('file_key');",
+    file: 'format/src/share.ts',
+    find: "if (isZero(fileKey)) throw malformed('file_key');",
     replace: '',
     tests: ['client/test/vectors.test.ts'],
   },

@@ -162,8 +162,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an opened master key is not held',
     file: 'format/src/bag.ts',
-    find: 'await engine.hold(await openCurrent(engine, bag, way))',
-    replace: 'await openCurrent(engine, bag, way)',
+    find: 'await engine.hold(await openCurrentMaster(engine, bag, unlocker))',
+    replace: 'await openCurrentMaster(engine, bag, unlocker)',
     tests: [KEYS],
   },
   {

@@ -1,17 +1,17 @@
 /** What an account shares: links, and the list of all of it. */
 import {
   bytesOf,
-  epochOfOwn,
+  epochOfShareRecord,
   type LinkKey,
   linkAccess,
   linkKeyText,
-  openOwn,
-  openToShare,
+  openHeaderToShare,
+  openShareRecord,
   parseHeader,
   parseLinkKey,
   type SharedFile,
   sealLink,
-  sealOwn,
+  sealShareRecord,
   toBase64Url,
   utf8,
 } from '@szafa/format';
@@ -143,7 +143,7 @@ export async function makeLink(
       files: items.map(({ entry }) => entry.fileId),
       header: toBase64Url(header),
       access: await accessHash(context, key),
-      own: toBase64Url(await sealOwn(engine, await keys.current(signal), id, own)),
+      own: toBase64Url(await sealShareRecord(engine, await keys.current(signal), id, own)),
       expires_at: expiresAt?.toISOString() ?? null,
       downloads: downloads ?? null,
     },
@@ -205,7 +205,7 @@ async function sharedFile(
   if (entry.problem) throw entry.problem;
   const { encParams, encParamsText } = await readHead(api, entry.fileId, signal);
   const parsed = parseHeader(encParams);
-  const header = await openToShare(engine, parsed, await keys.master(parsed.epoch, signal));
+  const header = await openHeaderToShare(engine, parsed, await keys.master(parsed.epoch, signal));
   checkRecord(entry.record, header);
   await requireName(context, entry.record, header, signal);
   const { fileId, fileKey, layout, totalSha256, metadata } = header;
@@ -255,12 +255,12 @@ export async function resealOwn(
     try {
       const sealed = ownBytes(own);
       // Opened also where it says that it is done: anybody can say so.
-      const epoch = epochOfOwn(sealed);
+      const epoch = epochOfShareRecord(sealed);
       const retired = accept.has(id) ? await keys.allMasters(signal) : [];
       const accepted = retired.find((master) => master.epoch === epoch)?.key;
-      const kept = await openOwn(engine, accepted ?? (await keys.master(epoch, signal)), id, sealed);
+      const kept = await openShareRecord(engine, accepted ?? (await keys.master(epoch, signal)), id, sealed);
       if (epoch >= current.epoch) continue;
-      const next = toBase64Url(await sealOwn(engine, current, id, kept));
+      const next = toBase64Url(await sealShareRecord(engine, current, id, kept));
       await api.writeOwn(id, { own: next, match: (await engine.sha256(utf8(own))).toHex() }, { signal });
       done++;
     } catch (error) {
@@ -306,7 +306,7 @@ async function ownLink(
 
 function isUnder(epoch: number, own: string): boolean {
   try {
-    return epochOfOwn(ownBytes(own)) >= epoch;
+    return epochOfShareRecord(ownBytes(own)) >= epoch;
   } catch (error) {
     if (error instanceof SzafaError) return false;
     throw error;
@@ -321,8 +321,8 @@ export async function openOwnLink(
   signal?: AbortSignal,
 ): Promise<Omit<OwnJson, 'key'> & { key: LinkKey | undefined }> {
   const sealed = ownBytes(own);
-  const master = await keys.master(epochOfOwn(sealed), signal);
-  const json = (await openOwn(engine, master, id, sealed)) as Partial<OwnJson>;
+  const master = await keys.master(epochOfShareRecord(sealed), signal);
+  const json = (await openShareRecord(engine, master, id, sealed)) as Partial<OwnJson>;
   const key = typeof json.key === 'string' ? parseLinkKey(json.key) : undefined;
   const { kind, to, title, note, passphrase = false, size = 0 } = json;
   const isKnown = kind === 'link' ? key !== undefined : kind === 'account' && typeof to === 'string';

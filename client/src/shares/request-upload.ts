@@ -8,8 +8,8 @@ import {
   layoutOf,
   newSecrets,
   type RequestName,
+  roundVolumeSize,
   sealDelivery,
-  sized,
   storedSize,
   toBase64Url,
   totalSha256,
@@ -73,7 +73,7 @@ export interface RequestContext {
 
 /** As for any file; but a service takes no small volumes of visitors. */
 export const visitorsLayout = (size: number, wish: number = DEFAULT_VOLUME_SIZE) =>
-  layoutOf(size, Math.max(sized(wish), limits.requestVolumeBytes));
+  layoutOf(size, Math.max(roundVolumeSize(wish), limits.requestVolumeBytes));
 
 /** What finds an unfinished upload in the journal. @public */
 export interface UnfinishedDelivery {

@@ -1,17 +1,17 @@
 /** Requests of an account: make them, see them, end them, and take over what was delivered. */
 import {
   type Bytes,
-  epochOfOwn,
+  epochOfShareRecord,
   fromBase64Url,
   layoutOf,
-  openOwn,
+  openShareRecord,
   ownRequestKeys,
   parseRequestKey,
   type RequestKey,
   requestAccess,
   requestKeyText,
-  sealOwn,
   sealRequest,
+  sealShareRecord,
   storedSize,
   toBase64Url,
   utf8,
@@ -94,7 +94,7 @@ export async function makeRequest(
       id,
       header: toBase64Url(header),
       access: (await engine.sha256(access)).toHex(),
-      own: toBase64Url(await sealOwn(engine, master, id, own)),
+      own: toBase64Url(await sealShareRecord(engine, master, id, own)),
       expires_at: expiresAt?.toISOString() ?? null,
       max_files: files,
       max_bytes: storedSize(layoutOf(size)) + files * EACH,
@@ -140,12 +140,12 @@ export async function openOwnRequest(
   } catch (cause) {
     throw new TamperedError('share', 'what the server keeps beside this request is damaged', { cause });
   }
-  const epoch = epochOfOwn(sealed);
+  const epoch = epochOfShareRecord(sealed);
   // Only the folder of an ended request counts: somebody with a retired key could name one, but no link is given away.
   const retired = ended !== null && epoch < (await keys.floor(signal));
   const masters = retired ? await keys.allMasters(signal) : [];
   const master = masters.find((one) => one.epoch === epoch)?.key ?? (await keys.master(epoch, signal));
-  const json = (await openOwn(engine, master, id, sealed)) as Partial<OwnJson>;
+  const json = (await openShareRecord(engine, master, id, sealed)) as Partial<OwnJson>;
   const key = typeof json.key === 'string' ? parseRequestKey(json.key) : undefined;
   if (json.kind !== 'request' || !key || typeof json.folder !== 'string')
     throw new SzafaError('unsupported', 'a newer szafa made this request');

@@ -8,7 +8,7 @@ import {
   parseLinkHeader,
   sealLetter,
   sealLink,
-  sealOwn,
+  sealShareRecord,
   toBase64Url,
   utf8,
 } from '@szafa/format';
@@ -60,7 +60,7 @@ export async function shareWith(
         // That the name is known: it is not asked for twice.
         identity: (await engine.sha256(utf8(to.text))).toHex(),
       },
-      own: toBase64Url(await sealOwn(engine, await keys.current(signal), id, own)),
+      own: toBase64Url(await sealShareRecord(engine, await keys.current(signal), id, own)),
       expires_at: expiresAt?.toISOString() ?? null,
       downloads: downloads ?? null,
     },

@@ -1,6 +1,5 @@
 import {
   type Bytes,
-  checkMetadata,
   type Engine,
   extentOf,
   type FileSecrets,
@@ -10,6 +9,7 @@ import {
   MOST_COUNTED,
   metadataText,
   parseHeader,
+  parseMetadata,
   sealedSize,
   sealFileName,
   sealHeader,
@@ -88,7 +88,7 @@ export const epochOf = ({ enc_params }: CompleteBody): number => parseHeader({ .
 /** What no reader would take must not be written: the file could never be opened again. */
 function checkOwn(metadata: Metadata): void {
   try {
-    checkMetadata(metadataText(metadata));
+    parseMetadata(metadataText(metadata));
   } catch (cause) {
     throw new SzafaError('bad-description', (cause as Error).message, { cause });
   }

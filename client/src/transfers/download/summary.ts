@@ -5,9 +5,9 @@ import {
   KNOWN_FIELDS,
   labels,
   openShort,
+  padText,
   sealShort,
   utf8,
-  withBlanks,
 } from '@szafa/format';
 import type { FileRecord } from '@szafa/protocol';
 import type { Keys } from '../../keys.ts';
@@ -40,7 +40,7 @@ export async function withSummary(
 ): Promise<Record<string, unknown>> {
   const { key } = await keys.current();
   const text = JSON.stringify({ of: boundTo(record), fileId: fileId.toHex(), metadata });
-  return { ...params, [KEY]: await sealShort(engine, key, labels.summary, withBlanks(utf8(text))) };
+  return { ...params, [KEY]: await sealShort(engine, key, labels.summary, padText(utf8(text))) };
 }
 
 /** Undefined where there is none, or one of another record, of before the newest master key, or of a client that knows other fields. */

@@ -1,14 +1,17 @@
-/** What a share gives away of each file, whichever way it is sealed: what opens the volumes, and no more. */
+/** The content of a share: for each file what opens its volumes, and no more. And the owner's record of a share. */
 import { limits } from '@szafa/protocol';
-import { type Bytes, toBase64Url, utf8, withBlanks } from './bytes.ts';
+import type { Master } from './bag.ts';
+import { type Bytes, concat, isZero, padText, readU32, toBase64Url, u32, utf8 } from './bytes.ts';
+import { type Engine, labels } from './engine.ts';
 import { TamperedError } from './errors.ts';
 import type { FileSecrets } from './header.ts';
-import { bytesOf, isObject, isWhole, parseObject } from './json.ts';
+import { bytesOf, isDigest, isObject, isWhole, parseObject } from './json.ts';
 import { areVolumeSizes, type Layout, layoutWith } from './layout.ts';
+import { SEAL_OVERHEAD, seal, unsealOrThrow } from './seal.ts';
 
 /** A file of a share. @public */
 export interface SharedFile extends FileSecrets {
-  /** Relative to what was shared; `/` parts a path, and one that ends with it is an empty folder. Clean it before use. */
+  /** Path relative to the shared folder, separated by `/`; one that ends with `/` is an empty folder. Sanitise it before use. */
   name: string;
   layout: Layout;
   /** Lower-case hex. */
@@ -19,19 +22,19 @@ export interface SharedFile extends FileSecrets {
   type?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
-  /** Target of a symbolic link; empty where that leads out of what is shared, and is nobody's business. */
+  /** Target of a symbolic link; empty if it leads out of the share, to keep it private. */
   link?: string;
 }
 
-/** What is under the seal of a share. @public */
+/** The sealed content of a share. @public */
 export interface ShareContent {
-  /** In the order in which the service has them. */
+  /** In the order of the server. */
   files: SharedFile[];
-  /** What the owner says about it. */
+  /** The owner's message. */
   note?: string;
 }
 
-/** No path of an owner is longer, whose header has to fit into enc_params. */
+/** The header of a file has to fit into enc_params, so no path is longer. */
 const NAME_BYTES = 8192;
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
 
@@ -70,21 +73,17 @@ function jsonOf(file: SharedFile): FileJson {
   };
 }
 
-/** With blanks behind it. */
-const paddedText = (json: object): Bytes => withBlanks(utf8(JSON.stringify(json)));
+const paddedText = (json: object): Bytes => padText(utf8(JSON.stringify(json)));
 
-export function contentText({ files, note }: ShareContent): Bytes {
-  return paddedText({ files: files.map(jsonOf), ...(note !== undefined && { note }) });
-}
+export const contentText = ({ files, note }: ShareContent): Bytes =>
+  paddedText({ files: files.map(jsonOf), ...(note !== undefined && { note }) });
 
-/** Of one file, as a visitor gives it. */
+/** The text of one file, for a delivery. */
 export const fileText = (file: SharedFile): Bytes => paddedText(jsonOf(file));
 
 export const parseFile = (text: Uint8Array): SharedFile => fileOf(parseObject(text, 'share', 'the file'));
 
 const malformed = (what: string) => new TamperedError('share', `${what} in the share is malformed`);
-const isDigest = (value: unknown): value is string =>
-  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 function fileOf(json: unknown): SharedFile {
   if (!isObject(json)) throw malformed('a file');
@@ -105,8 +104,8 @@ function fileOf(json: unknown): SharedFile {
   const layout = layoutWith(sizes, size, padded);
   if (layout.count !== count) throw malformed('a number of volumes');
   const fileKey = bytesOf(json['file_key'], 'share', 'file_key', 32);
-  // Nobody draws them: no engine seals or opens anything with such a key.
-  if (fileKey.every((byte) => byte === 0)) throw malformed('file_key');
+  // No engine takes a key of zeros.
+  if (isZero(fileKey)) throw malformed('file_key');
   return {
     fileId: bytesOf(json['file_id'], 'share', 'file_id', 16),
     fileKey,
@@ -120,11 +119,57 @@ function fileOf(json: unknown): SharedFile {
   };
 }
 
-/** Unknown keys are left to later versions of a client. */
+/**
+ * Parses the content of a share, and leaves out unknown fields.
+ * @throws TamperedError at stage `share`
+ */
 export function parseContent(text: Uint8Array): ShareContent {
   const { files, note } = parseObject(text, 'share', 'the share');
   if (!Array.isArray(files) || files.length === 0 || files.length > limits.shareFiles)
     throw malformed('files');
   if (note !== undefined && typeof note !== 'string') throw malformed('note');
   return { files: files.map(fileOf), ...(note !== undefined && { note }) };
+}
+
+const EPOCH = 4;
+
+/** Bound to the id, so that the server cannot show the record of one share beside another. */
+const recordLabel = (id: string) => `${labels.ownShare}/${id}`;
+const foreignRecord = "the server's record of this share is not yours";
+
+/**
+ * Seals the owner's record of a share or request, which the server keeps: all devices need it to show the link again.
+ * @returns u32(epoch) ‖ seal @public
+ */
+export async function sealShareRecord(
+  engine: Engine,
+  master: Master,
+  id: string,
+  record: object,
+): Promise<Bytes> {
+  return concat(u32(master.epoch), await seal(engine, master.key, recordLabel(id), paddedText(record)));
+}
+
+/**
+ * Returns the epoch of the master key that opens a record.
+ * @throws TamperedError at stage `share` if it is too short @public
+ */
+export function epochOfShareRecord(sealed: Bytes): number {
+  if (sealed.length < EPOCH + SEAL_OVERHEAD) throw new TamperedError('share', foreignRecord);
+  return readU32(sealed, 0);
+}
+
+/**
+ * Opens the owner's record of a share. Its fields are not checked.
+ * @throws TamperedError at stage `share` if another account or another share sealed it @public
+ */
+export async function openShareRecord(
+  engine: Engine,
+  master: Bytes,
+  id: string,
+  sealed: Bytes,
+): Promise<Record<string, unknown>> {
+  const fault: ['share', string] = ['share', foreignRecord];
+  const text = await unsealOrThrow(engine, master, recordLabel(id), sealed.slice(EPOCH), fault);
+  return parseObject(text, 'share', "the server's record of the share");
 }

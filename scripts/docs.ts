@@ -1,5 +1,5 @@
 /**
- * Keeps the tables of the documentation equal to the code they describe: the settings in README.md, and the endpoints
+ * Keeps the tables of the documentation equal to the code they describe: the settings in docs/settings.md, and the endpoints
  * and which tokens may use them in docs/api.md, stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
  * `--check` only says whether they are.
  */
@@ -114,7 +114,7 @@ function withPart(text: string, name: string, part: string): string {
 }
 
 const parts: [file: string, name: string, part: string][] = [
-  ['README.md', 'settings', settingsTable()],
+  ['docs/settings.md', 'settings', settingsTable()],
   ['docs/api.md', 'access', access()],
   ['docs/api.md', 'endpoints', endpoints()],
 ];

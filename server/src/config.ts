@@ -284,7 +284,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const get = <N extends SettingName>(name: N) => readSetting(name, env);
   for (const name of Object.keys(env)) {
     if (name.startsWith('SZ_') && !isKnown(name)) {
-      throw new ConfigError(`${name} is not a setting of this server; README.md lists them all`);
+      throw new ConfigError(`${name} is not a setting of this server; docs/settings.md lists them all`);
     }
   }
   const location = get('SZ_VOLUMES');

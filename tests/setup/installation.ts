@@ -1,4 +1,4 @@
-/** What docs/operations.md and deploy/ say about an installation, for the tests that carry it out. */
+/** What docs/internet.md and deploy/ say about an installation, for the tests that carry it out. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, lstatSync, readFileSync } from 'node:fs';

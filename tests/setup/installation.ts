@@ -21,7 +21,7 @@ export function copyCheckout(target: string): void {
 
 /** The commands that the documentation gives for an installation as a service, without comments. */
 export function documentedCommands(): string[] {
-  const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+  const text = readFileSync(join(ROOT, 'docs/internet.md'), 'utf8');
   const block = /### As a systemd service\n.*?```sh\n(.*?)```/s.exec(text)?.[1] ?? '';
   const lines = block.split('\n').map((line) => line.replace(/ +#.*/, ''));
   return lines.filter((line) => line !== '');

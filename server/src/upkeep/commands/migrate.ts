@@ -124,7 +124,7 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
     }
   }
   // Written by the service that starts on them.
-  await tx.execute('UPDATE account_documents SET written = 0');
+  await tx.execute('UPDATE account_documents SET written_rev = 0');
   const sums = await from.sql.query<Record<string, Value>>(`SELECT ${USAGE_COLUMNS.join(', ')} FROM usage`);
   for (const row of sums) {
     await tx.execute(insertInto('usage', USAGE_COLUMNS), ...USAGE_COLUMNS.map((column) => row[column]!));

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { circles, importFaults, isKnownCircle, readSources, report } from './imports.ts';
 import { lockFaults } from './lock.ts';
+import { migrationFaults } from './migrations.ts';
 import { allMutants, mutantFaults } from './mutants.ts';
 
 const bin = (name: string) => `node_modules/.bin/${name}`;
@@ -36,6 +37,7 @@ const faults = [
   ...circles(sources).filter((fault) => !isKnownCircle(fault)),
   ...longFiles(),
   ...lockFaults(readFileSync('package-lock.json', 'utf8')),
+  ...migrationFaults(),
   ...mutantFaults(await allMutants()),
 ];
 for (const fault of faults) console.error(fault);

@@ -5,6 +5,7 @@ import { Metadata } from '../src/metadata.ts';
 import { ConfigError } from '../src/platform/errors.ts';
 import type { SqlStore } from '../src/platform/sql/sql.ts';
 import { migrate, requireVersion } from '../src/schema.ts';
+import { VERSION } from '../src/version.ts';
 import { accountsContract } from './metadata.accounts.ts';
 import { checksContract } from './metadata.checks.ts';
 import { deletionsContract } from './metadata.deletions.ts';
@@ -101,12 +102,14 @@ function schemaContract(database: () => Database): void {
     const [{ version } = { version: 0 }] = await sql.query<{ version: number }>(
       'SELECT version FROM schema_version',
     );
-    await sql.execute('UPDATE schema_version SET version = ?', version + 1);
+    await sql.execute("UPDATE schema_version SET version = ?, szafa_version = '99.1.0'", version + 1);
     for (const refuses of [migrate, requireVersion]) {
-      await assert.rejects(
-        refuses(sql),
-        (error) => error instanceof ConfigError && /newer/.test(error.message),
-      );
+      await assert.rejects(refuses(sql), (error) => {
+        assert.ok(error instanceof ConfigError);
+        const named = [`version ${version + 1},`, 'szafa 99.1.0,', `szafa ${VERSION} `, `up to ${version}:`];
+        for (const part of named) assert.ok(error.message.includes(part), error.message);
+        return true;
+      });
     }
     await sql.execute('UPDATE schema_version SET version = ?', version - 1);
     await assert.rejects(requireVersion(sql), ConfigError);

@@ -59,8 +59,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a database of a newer version is used',
     file: 'server/src/schema.ts',
-    find: '    if (version > CURRENT) throw isNewer(version);\n    // Nothing is written',
-    replace: '    // Nothing is written',
+    find: '    if (version > CURRENT) throw await newerDatabase(tx, version);\n',
+    replace: '',
     tests: [SQLITE, 'tests/engines/refusals.test.ts'],
   },
   {

@@ -174,7 +174,7 @@ export class FileRescue {
 
   /** The directory of an account that has no document is known by its number alone. */
   async #nameByNumber(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
-    const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written > 0';
+    const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written_rev > 0';
     if ((await tx.query(documented, accountId)).length > 0) return;
     const made = await tx.execute(
       `INSERT INTO dirs (dir_id, owner, name, created_at) VALUES (?, ?, ?, ?)

@@ -9,6 +9,7 @@ import { circles, importFaults, isKnownCircle, readSources, report } from './imp
 import { lockFaults } from './lock.ts';
 import { migrationFaults } from './migrations.ts';
 import { allMutants, mutantFaults } from './mutants.ts';
+import { versionFaults } from './version.ts';
 
 const bin = (name: string) => `node_modules/.bin/${name}`;
 
@@ -38,6 +39,7 @@ const faults = [
   ...longFiles(),
   ...lockFaults(readFileSync('package-lock.json', 'utf8')),
   ...migrationFaults(),
+  ...versionFaults(),
   ...mutantFaults(await allMutants()),
 ];
 for (const fault of faults) console.error(fault);

@@ -47,6 +47,7 @@ const commands = {
   check: () => ({ packages: ['libatomic1'], all: true, page: false, args: ['scripts/check.ts'] }),
   test: forTests,
   mutate: forMutants,
+  release: () => ({ packages: ['libatomic1', 'git'], all: true, page: false, args: ['scripts/release.ts'] }),
   pictures: () => ({
     packages: ['libatomic1', 'chromium'],
     all: true,

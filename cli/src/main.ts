@@ -3,7 +3,7 @@ import type { CommandEntry } from './command.ts';
 import { Interrupted, Reported } from './errors.ts';
 import { Output } from './lib/print/output.ts';
 
-export const VERSION = '0.1.0';
+export const VERSION = '0.2.0';
 /** The launcher passes on a Ctrl-C that the terminal has sent here as well. */
 const SAME_SIGNAL_MS = 400;
 /** After this time a stuck command is abandoned. */

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { FileClaims } from '../src/node/state/file-locks.ts';
+import { FileLocks } from '../src/node/state/file-locks.ts';
 import { waitFor } from '../src/upload/claims.ts';
 
 let folder: string;
@@ -17,8 +17,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function holder(...keys: string[]): Promise<ChildProcess> {
   const module = new URL('../src/node/state/file-locks.ts', import.meta.url).href;
   const script = `
-    const { FileClaims } = await import(${JSON.stringify(module)});
-    const taken = await new FileClaims(${JSON.stringify(folder)}).take(${JSON.stringify(keys)});
+    const { FileLocks } = await import(${JSON.stringify(module)});
+    const taken = await new FileLocks(${JSON.stringify(folder)}).take(${JSON.stringify(keys)});
     gc();
     console.log([...taken].join(','));
     process.stdin.resume();`;
@@ -34,7 +34,7 @@ async function holder(...keys: string[]): Promise<ChildProcess> {
 const ended = (child: ChildProcess) => new Promise((resolve) => child.once('exit', resolve));
 
 test('a key is had once: in one object, in two of one process, and free again after its release', async () => {
-  const [one, other] = [new FileClaims(folder), new FileClaims(folder)];
+  const [one, other] = [new FileLocks(folder), new FileLocks(folder)];
   assert.deepEqual(await one.take(['a', 'b']), new Set(['a', 'b']));
   assert.deepEqual(await one.take(['a']), new Set());
   assert.deepEqual(await other.take(['a', 'c']), new Set(['c']));
@@ -53,7 +53,7 @@ test('a key is had once: in one object, in two of one process, and free again af
 });
 
 test('a release and a take of one turn: the new claim is still held', async () => {
-  const [one, other] = [new FileClaims(folder), new FileClaims(folder)];
+  const [one, other] = [new FileLocks(folder), new FileLocks(folder)];
   await one.take(['a']);
   const [, taken] = await Promise.all([one.release(['a']), one.take(['b'])]);
   assert.deepEqual(taken, new Set(['b']));
@@ -61,13 +61,13 @@ test('a release and a take of one turn: the new claim is still held', async () =
 });
 
 test('of many that ask for one key at once, one has it', async () => {
-  const all = Array.from({ length: 20 }, () => new FileClaims(folder));
+  const all = Array.from({ length: 20 }, () => new FileLocks(folder));
   const taken = await Promise.all(all.map((claims) => claims.take(['a'])));
   assert.equal(taken.filter(({ size }) => size === 1).length, 1);
 });
 
 test('a claim ends with its process, however that ends, and its remains go', async () => {
-  const claims = new FileClaims(folder);
+  const claims = new FileLocks(folder);
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const child = await holder('a', 'b');
     try {
@@ -92,7 +92,7 @@ test('a claim ends with its process, however that ends, and its remains go', asy
 test('one that waits is told so once, and goes on as soon as the other is gone', async () => {
   const child = await holder('a');
   try {
-    const claims = new FileClaims(folder);
+    const claims = new FileLocks(folder);
     let told = 0;
     const onWait = () => {
       told++;
@@ -103,7 +103,7 @@ test('one that waits is told so once, and goes on as soon as the other is gone',
     assert.equal(await waitFor(claims, 'b', {}), false);
     const stop = new AbortController();
     setTimeout(() => stop.abort(new Error('enough')), 50);
-    await assert.rejects(waitFor(new FileClaims(folder), 'a', { signal: stop.signal }), /enough/);
+    await assert.rejects(waitFor(new FileLocks(folder), 'a', { signal: stop.signal }), /enough/);
   } finally {
     child.kill('SIGKILL');
   }
@@ -111,8 +111,8 @@ test('one that waits is told so once, and goes on as soon as the other is gone',
 
 test('a database that a power cut has damaged is made anew; a folder that cannot be used is said', async () => {
   writeFileSync(join(folder, 'claims.db'), 'not a database'.repeat(100));
-  assert.deepEqual(await new FileClaims(folder).take(['a']), new Set(['a']));
-  await assert.rejects(new FileClaims('/proc/nope').take(['a']), {
+  assert.deepEqual(await new FileLocks(folder).take(['a']), new Set(['a']));
+  await assert.rejects(new FileLocks('/proc/nope').take(['a']), {
     code: 'journal',
     message: /\/proc\/nope cannot be used \(ENOENT\)/,
   });

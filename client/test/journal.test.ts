@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { concat, labels, layoutOf, SALT_BYTES, seal, toBase64Url, u32, utf8 } from '@szafa/format';
-import { fileJournal, readIfThere, unfinishedDownloads } from '../src/node/index.ts';
+import { fileJournal, readIfPresent, unfinishedDownloads } from '../src/node/index.ts';
 import { UploadLog } from '../src/upload/journal.ts';
 import { engine } from './service.ts';
 
@@ -124,7 +124,7 @@ for (const [what, make] of [
     mkdirSync(at('claims'));
     make(at('claims/claims.db'));
     await assert.rejects(fileJournal(at('claims')).claims.take(['a']), isTold(at('claims/claims.db')));
-    assert.equal(await readIfThere(at('nothing')), undefined);
+    assert.equal(await readIfPresent(at('nothing')), undefined);
   });
 }
 
@@ -135,7 +135,7 @@ test('what cannot be opened at all is named too: a socket, a link to itself', as
   await once(server, 'listening');
   symlinkSync('loop', loop);
   for (const path of [socket, loop]) {
-    await assert.rejects(readIfThere(path), {
+    await assert.rejects(readIfPresent(path), {
       code: 'in-the-way',
       message: `${path} is in the way: it is not a file`,
     });

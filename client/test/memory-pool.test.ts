@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { usually } from '../../tests/harness/long.ts';
 import { bytesSource } from '../src/index.ts';
-import { Arena } from '../src/node/engine/memory-pool.ts';
+import { MemoryPool } from '../src/node/engine/memory-pool.ts';
 import { forEach, range } from '../src/pool.ts';
 import { MOST_BYTES } from '../src/upload/memory.ts';
 import { content, engine } from './service.ts';
@@ -29,11 +29,11 @@ test('memory: what is lent is nobody else’s, whatever was taken and given back
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const arena = new Arena();
+      const pool = new MemoryPool();
       const held: { bytes: Uint8Array; mark: number; release(): void }[] = [];
       for (const [i, { take, size, which, twice }] of steps.entries()) {
         if (take || held.length === 0) {
-          const lent = arena.lend(size);
+          const lent = pool.lend(size);
           assert.equal(lent.bytes.length, size);
           assert.equal(lent.bytes.byteOffset % 4096, 0);
           held.push({ ...lent, mark: (i % 255) + 1 });
@@ -52,33 +52,33 @@ test('memory: what is lent is nobody else’s, whatever was taken and given back
 });
 
 test('memory: what is given back later than once does not take from whoever has it now', () => {
-  const arena = new Arena();
-  const first = arena.lend(10);
+  const pool = new MemoryPool();
+  const first = pool.lend(10);
   first.release();
-  const second = arena.lend(10);
+  const second = pool.lend(10);
   assert.equal(second.bytes.byteOffset, first.bytes.byteOffset);
   first.release();
-  assert.notEqual(arena.lend(10).bytes.byteOffset, second.bytes.byteOffset);
+  assert.notEqual(pool.lend(10).bytes.byteOffset, second.bytes.byteOffset);
 });
 
 test('memory is used again: the lowest place that is large enough, before it grows', () => {
-  const arena = new Arena();
-  const [a, b, c] = [arena.lend(3 * MIB), arena.lend(MIB), arena.lend(2 * MIB)];
+  const pool = new MemoryPool();
+  const [a, b, c] = [pool.lend(3 * MIB), pool.lend(MIB), pool.lend(2 * MIB)];
   assert.deepEqual(
     [a, b, c].map(({ bytes }) => bytes.byteOffset / MIB),
     [0, 3, 4],
   );
   a.release();
-  const [small, next] = [arena.lend(MIB), arena.lend(2 * MIB)];
+  const [small, next] = [pool.lend(MIB), pool.lend(2 * MIB)];
   assert.deepEqual([small.bytes.byteOffset, next.bytes.byteOffset], [0, MIB]);
   b.release();
   c.release();
-  assert.equal(arena.lend(3 * MIB).bytes.byteOffset, 3 * MIB);
+  assert.equal(pool.lend(3 * MIB).bytes.byteOffset, 3 * MIB);
   assert.equal(a.bytes.buffer.byteLength, 6 * MIB);
 });
 
 test('memory of files of many sizes, in volumes of up to 64 MiB, is less than twice what is on its way', () => {
-  const arena = new Arena();
+  const pool = new MemoryPool();
   const random = seeded(1);
   // Nothing is written to it, so that none of it is there. How long one is on its way goes with its size.
   const going: { size: number; until: number; release(): void }[] = [];
@@ -91,7 +91,7 @@ test('memory of files of many sizes, in volumes of up to 64 MiB, is less than tw
       held -= first.size;
       now = first.until;
     }
-    const { bytes, release } = arena.lend(size);
+    const { bytes, release } = pool.lend(size);
     held += size;
     going.push({ size, until: now + size * (0.5 + random()), release });
     most = Math.max(most, bytes.buffer.byteLength);
@@ -100,26 +100,26 @@ test('memory of files of many sizes, in volumes of up to 64 MiB, is less than tw
 });
 
 test('memory of a volume that is larger than usual: kept for the next one, and let go of only for a larger one', () => {
-  const arena = new Arena();
-  const usual = arena.lend(MIB);
-  const large = arena.lend(300 * MIB);
+  const pool = new MemoryPool();
+  const usual = pool.lend(MIB);
+  const large = pool.lend(300 * MIB);
   assert.notEqual(large.bytes.buffer, usual.bytes.buffer);
-  const more = arena.lend(290 * MIB);
+  const more = pool.lend(290 * MIB);
   large.release();
-  const again = arena.lend(300 * MIB);
+  const again = pool.lend(300 * MIB);
   assert.equal(again.bytes.buffer, large.bytes.buffer);
   again.release();
-  const larger = arena.lend(310 * MIB);
-  assert.notEqual(arena.lend(300 * MIB).bytes.buffer, large.bytes.buffer);
+  const larger = pool.lend(310 * MIB);
+  assert.notEqual(pool.lend(300 * MIB).bytes.buffer, large.bytes.buffer);
   more.release();
   larger.release();
   usual.release();
-  assert.equal(arena.lend(MIB).bytes.buffer, usual.bytes.buffer);
+  assert.equal(pool.lend(MIB).bytes.buffer, usual.bytes.buffer);
 });
 
 test('memory of 64 small files takes little of an address space that is limited', () => {
-  const arena = new Arena();
-  const blocks = new Set(Array.from({ length: 64 }, () => arena.lend(MIB).bytes.buffer as SharedArrayBuffer));
+  const pool = new MemoryPool();
+  const blocks = new Set(Array.from({ length: 64 }, () => pool.lend(MIB).bytes.buffer as SharedArrayBuffer));
   assert.equal(
     [...blocks].reduce((sum, { maxByteLength }) => sum + maxByteLength, 0),
     256 * MIB,

@@ -75,7 +75,7 @@ export const mutants: Mutant[] = [
   // Headers that are kept.
   {
     name: 'a kept header is that of its file, whatever the list says of it by now',
-    file: 'client/src/node/state/file-headers.ts',
+    file: 'client/src/node/state/header-cache.ts',
     find: 'return row?.mark === markOf(file) ? parse(row.params) : undefined;',
     replace: 'return row ? parse(row.params) : undefined;',
     tests: [HEADERS],
@@ -110,28 +110,28 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a list of one directory forgets the headers of all others',
-    file: 'client/src/node/state/file-headers.ts',
+    file: 'client/src/node/state/header-cache.ts',
     find: 'WHERE ?1 IS NULL OR dir_id = ?1',
     replace: 'WHERE ?1 IS ?1',
     tests: [HEADERS],
   },
   {
     name: 'headers are kept without a bound',
-    file: 'client/src/node/state/file-headers.ts',
+    file: 'client/src/node/state/header-cache.ts',
     find: '.run(this.#most);',
     replace: '.run(2 * this.#most);',
     tests: [HEADERS],
   },
   {
     name: 'names are kept in the open beside the headers',
-    file: 'client/src/node/state/file-headers.ts',
+    file: 'client/src/node/state/header-cache.ts',
     find: "hash('sha256', `${sha256} ${dir_id ?? 0} ${file_name}`, 'base64url')",
     replace: '`${sha256} ${dir_id ?? 0} ${file_name}`',
     tests: [HEADERS],
   },
   {
     name: 'a kept header is beside its record in whatever directory',
-    file: 'client/src/node/state/file-headers.ts',
+    file: 'client/src/node/state/header-cache.ts',
     find: '${dir_id ?? 0} ',
     replace: '',
     tests: [HEADERS],
@@ -952,7 +952,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a journal entry gets its name before it is on disk',
-    file: 'client/src/node/state/whole-file.ts',
+    file: 'client/src/node/state/atomic-file.ts',
     find: '      await handle.datasync();\n',
     replace: '',
     tests: [POWER_CUT],
@@ -1204,7 +1204,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a damaged pin of one account stops all others',
-    file: 'client/src/node/state/file-pins.ts',
+    file: 'client/src/node/state/pins.ts',
     find: 'if (!(error instanceof SzafaError)) throw error;',
     replace: 'throw error;',
     tests: [BAG_ATTACKS],
@@ -1324,7 +1324,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a process forgets a later key bag that another has seen',
-    file: 'client/src/node/state/file-pins.ts',
+    file: 'client/src/node/state/pins.ts',
     find: 'if (((await own())?.rev ?? 0) > rev) return;',
     replace: '',
     tests: [BAG_ATTACKS],

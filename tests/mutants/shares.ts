@@ -267,9 +267,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'of two processes that pin an account the last one counts',
-    file: 'client/src/node/state/file-contacts.ts',
-    find: 'const isFirst = await writeFirst(pathOf(contact), textOf(contact, pin));',
-    replace: 'const isFirst = !(await writeWhole(pathOf(contact), textOf(contact, pin)));',
+    file: 'client/src/node/state/pins.ts',
+    find: 'const isFirst = await writeIfAbsent(pathOf(contact), textOf(contact, pin));',
+    replace: 'const isFirst = !(await writeAtomic(pathOf(contact), textOf(contact, pin)));',
     tests: ['client/test/account-shares.test.ts'],
   },
   {

@@ -6,12 +6,10 @@ export { FileSource, fileSource } from './files/file-source.ts';
 export { makeLocalFolder } from './files/folders.ts';
 export { type LocalState, localState } from './files/local-state.ts';
 export { exactTime, isSameTime, type KeptTime, setLinkTime, setTime } from './files/times.ts';
-export { fileContacts } from './state/file-contacts.ts';
-export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './state/file-headers.ts';
-export { fileJournal } from './state/file-journal.ts';
-export { filePins } from './state/file-pins.ts';
-export { fileRevs } from './state/file-revs.ts';
-export { readIfThere } from './state/whole-file.ts';
+export { readIfPresent } from './state/atomic-file.ts';
+export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './state/header-cache.ts';
+export { fileJournal } from './state/journal.ts';
+export { fileContacts, filePins, fileRevs } from './state/pins.ts';
 export {
   type DownloadOptions,
   type DownloadResult,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Proof, readIfThere, type Szafa } from '@szafa/client/node';
+import { type Proof, readIfPresent, type Szafa } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError, exits } from '../../errors.ts';
 import { oneLine } from '../print/text.ts';
@@ -26,7 +26,7 @@ export class AccountMode {
   }
 
   async known(): Promise<Mode | undefined> {
-    const text = (await readIfThere(this.path))?.toString();
+    const text = (await readIfPresent(this.path))?.toString();
     if (text === undefined) return undefined;
     // A damaged file does not make anybody send a password either.
     return /"password":"raw"/.test(text) ? 'raw' : 'derived';

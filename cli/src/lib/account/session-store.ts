@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeLocalFolder, readIfThere } from '@szafa/client/node';
+import { makeLocalFolder, readIfPresent } from '@szafa/client/node';
 import { CliError } from '../../errors.ts';
 import type { Output } from '../print/output.ts';
 
@@ -35,7 +35,7 @@ export class SessionStore {
   async load(): Promise<KeptSession | undefined> {
     let text: Buffer | undefined;
     try {
-      text = await readIfThere(this.path);
+      text = await readIfPresent(this.path);
       if (text && ((await stat(this.path)).mode & 0o077) !== 0) await this.#close();
     } catch (error) {
       throw (error as { code?: string }).code === 'in-the-way' ? error : this.#unusable(error as Error);

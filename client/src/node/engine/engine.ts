@@ -24,8 +24,8 @@ import {
 } from '@szafa/format';
 import { FileChangedError } from '../../errors.ts';
 import { FileSource } from '../files/file-source.ts';
-import { Arena } from './memory-pool.ts';
-import { type Digests, openInPlace, sealInto } from './volume-cipher.ts';
+import { MemoryPool } from './memory-pool.ts';
+import { openInPlace, sealInto } from './volume-cipher.ts';
 import { Workers } from './workers.ts';
 
 export interface NodeEngineOptions {
@@ -34,55 +34,47 @@ export interface NodeEngineOptions {
   worker?: URL | undefined;
 }
 
-/** An engine with threads, which `close` ends. @public */
+/** @public */
 export interface NodeEngine extends Engine {
   /** Ends the worker threads. */
   close(): Promise<void>;
 }
 
 const NONCE = new Uint8Array(12);
-/** Below this a volume is done before a worker would have woken up. */
+/** Volumes up to this size are done before a worker thread would have woken up. */
 const INLINE = 256 * 1024;
 const argon2Async = promisify(argon2);
 
-/** What Node's crypto returns has memory of its own; the same, as the plain type that travels. */
+/** Views a Buffer of Node's crypto, which has its own memory, as a plain array. */
 function plain({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Bytes {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-function unlessShorter(digests: Digests | undefined): Digests {
-  if (!digests) throw new FileChangedError('the file became shorter while it was being uploaded');
-  return digests;
-}
+const randomPool = new Uint8Array(4096);
+let drawn = randomPool.length;
 
-const pool = new Uint8Array(4096);
-let drawn = pool.length;
-
-/** Drawn in stock: a small file needs half a dozen of them, and each call of the system's costs more than all bytes. */
+/** Draws from a pool: a small file needs half a dozen values, and each system call costs more than all their bytes. */
 function random(length: number): Bytes {
-  if (length > pool.length) return plain(randomBytes(length));
-  if (drawn + length > pool.length) {
-    randomFillSync(pool);
+  if (length > randomPool.length) return plain(randomBytes(length));
+  if (drawn + length > randomPool.length) {
+    randomFillSync(randomPool);
     drawn = 0;
   }
-  const bytes = pool.slice(drawn, drawn + length);
-  pool.fill(0, drawn, drawn + length);
+  const bytes = randomPool.slice(drawn, drawn + length);
+  randomPool.fill(0, drawn, drawn + length);
   drawn += length;
   return bytes;
 }
 
-const hkdf = (key: Bytes, salt: Bytes, info: Bytes, length: number): Bytes =>
-  new Uint8Array(hkdfSync('sha256', requireKey(key), salt, info, length));
-
-/** The format's primitives on Node's own crypto, with volumes in worker threads over shared memory. @public */
+/** Makes an engine on Node's own crypto, which works on volumes in worker threads over shared memory. @public */
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
   const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
-  const arena = new Arena();
+  const pool = new MemoryPool();
   const nothing = () => {};
-  const nowhere = { bytes: EMPTY, release: nothing };
+  const noMemory = { bytes: EMPTY, release: nothing };
   const borrow = (length: number) =>
-    length <= INLINE ? { bytes: new Uint8Array(length), release: nothing } : arena.lend(length);
+    length <= INLINE ? { bytes: new Uint8Array(length), release: nothing } : pool.lend(length);
 
   const engine: NodeEngine = {
     parallel: threads,
@@ -95,7 +87,8 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       return { update: (data) => void hashing.update(data), digest: () => plain(hashing.digest()) };
     },
     hmac: (key, data) => plain(createHmac('sha256', requireKey(key)).update(data).digest()),
-    hkdf,
+    hkdf: (key, salt, info, length) =>
+      new Uint8Array(hkdfSync('sha256', requireKey(key), salt, info, length)),
 
     gcmSeal(key, aad, data, nonce = NONCE) {
       const cipher = createCipheriv('aes-256-gcm', requireKey(key), nonce);
@@ -110,7 +103,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       decipher.setAAD(aad).setAuthTag(data.subarray(end));
       const opened = plain(decipher.update(data.subarray(0, end)));
       try {
-        decipher.final(); // a stream: it only compares the tag
+        decipher.final(); // returns no bytes, only compares the tag
         return opened;
       } catch {
         opened.fill(0);
@@ -122,36 +115,27 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       const [macKey, cipherKey] = [mac, key].map((bytes) => createSecretKey(requireKey(bytes)));
       return {
         mac: (data) => plain(createHmac('sha256', macKey!).update(data).digest()),
-        ctr(counter, data) {
-          // A stream: nothing is left for the end.
-          return plain(createCipheriv('aes-256-ctr', cipherKey!, counter).update(data));
-        },
+        ctr: (counter, data) => plain(createCipheriv('aes-256-ctr', cipherKey!, counter).update(data)),
       };
     },
 
     async argon2id(secret, salt, { m, t, p }) {
-      const parameters = {
-        message: secret,
-        nonce: salt,
-        parallelism: p,
-        tagLength: 32,
-        memory: m,
-        passes: t,
-      };
-      return plain(await argon2Async('argon2id', parameters));
+      const cost = { parallelism: p, memory: m, passes: t };
+      return plain(await argon2Async('argon2id', { message: secret, nonce: salt, tagLength: 32, ...cost }));
     },
 
     async sealSegments(key, source, { offset, length }, digestOnly = false) {
       const input =
         source instanceof FileSource ? { fd: source.fd, offset, length } : await source.read(offset, length);
-      const { bytes, release } = digestOnly ? nowhere : borrow(sealedSize(length));
+      const { bytes, release } = digestOnly ? noMemory : borrow(sealedSize(length));
       const memory = digestOnly ? undefined : bytes;
       try {
-        const digests =
+        const digest =
           length <= INLINE
             ? sealInto(key, input, memory)
             : await workers.run({ kind: 'seal', key, input, memory });
-        return { bytes, ...unlessShorter(digests), release };
+        if (!digest) throw new FileChangedError('the file became shorter while it was being uploaded');
+        return { bytes, digest, release };
       } catch (error) {
         release();
         throw error;
@@ -163,19 +147,19 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
       if (length === undefined) return undefined;
       const shared = sealed.buffer instanceof SharedArrayBuffer;
       if (length <= INLINE && !shared) {
-        const digests = openInPlace(key, sealed);
-        return digests && { bytes: sealed.subarray(0, length), ...digests, release: nothing };
+        const digest = openInPlace(key, sealed);
+        return digest && { bytes: sealed.subarray(0, length), digest, release: nothing };
       }
       const { bytes: memory, release } = shared
         ? { bytes: sealed, release: nothing }
-        : arena.lend(sealed.length);
+        : pool.lend(sealed.length);
       try {
         if (!shared) memory.set(sealed);
-        const digests = await workers.run({ kind: 'open', key, memory });
-        if (!digests) release();
-        // Never a Buffer, as transports give them: a slice of one is no copy.
+        const digest = await workers.run({ kind: 'open', key, memory });
+        if (!digest) release();
+        // Never a Buffer, whose `slice` makes no copy.
         const bytes = new Uint8Array(memory.buffer, memory.byteOffset, length);
-        return digests && { bytes, ...digests, release };
+        return digest && { bytes, digest, release };
       } catch (error) {
         release();
         throw error;

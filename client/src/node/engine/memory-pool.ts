@@ -1,6 +1,6 @@
-/** As far as one piece of shared memory can grow. Address space alone, which some machines limit: a few of these have to fit. */
-const REACH = 256 * 1024 * 1024;
-/** What is lent begins at one, as writing past the page cache wants it. */
+/** Address space of one block; memory is only used as it grows. Some machines limit address space, and a few blocks have to fit. */
+const BLOCK_BYTES = 256 * 1024 * 1024;
+/** Lent memory begins at a page, which writing past the page cache needs. */
 const PAGE = 4096;
 
 interface Range {
@@ -10,25 +10,25 @@ interface Range {
 
 interface Block {
   memory: SharedArrayBuffer;
-  /** By their places. */
+  /** Sorted by offset. */
   lent: Range[];
 }
 
 /**
- * Shared memory for volumes, lent in ranges: both the main thread and the workers see it, so nothing is copied or transferred, and the
- * system does not have to clear new pages for every volume. Nobody can free it but the engine, which does not hurry: it is kept, and
- * grows only where no range is free. How much is lent at once is for those to bound who ask (`VolumeMemory`), before they ask.
+ * Lends shared memory for volumes. The main thread and the workers see the same bytes, so nothing is copied, and the system does not
+ * have to clear new pages for every volume. The pool grows only if no range is free, and keeps its memory. It has no limit of its own:
+ * callers bound what they borrow (`VolumeMemory`).
  */
-export class Arena {
+export class MemoryPool {
   #blocks: Block[] = [];
 
-  /** Bytes that nobody else has until they are released, which is when nobody reads or writes them any more. */
+  /** Lends bytes until `release`, after which the caller must not touch them. */
   lend(length: number): { bytes: Uint8Array; release(): void } {
-    // At least one, or two would have one place.
+    // At least one page, or two ranges would share an offset.
     const size = Math.max(1, Math.ceil(length / PAGE)) * PAGE;
     const { memory, lent } =
-      this.#blocks.find((block) => placeIn(block, size) !== undefined) ?? this.#made(size);
-    const from = placeIn({ memory, lent }, size)!;
+      this.#blocks.find((block) => findFree(block, size) !== undefined) ?? this.#addBlock(size);
+    const from = findFree({ memory, lent }, size)!;
     const range = { from, to: from + size };
     if (range.to > memory.byteLength) memory.grow(range.to);
     lent.push(range);
@@ -40,19 +40,19 @@ export class Arena {
     return { bytes: new Uint8Array(memory, from, length), release };
   }
 
-  /** A volume that is larger than usual has a block to itself, and lets go of those of others like it. */
-  #made(size: number): Block {
-    const kept = ({ memory, lent }: Block) => lent.length > 0 || memory.maxByteLength <= REACH;
-    if (size > REACH) this.#blocks = this.#blocks.filter(kept);
-    const memory = new SharedArrayBuffer(0, { maxByteLength: Math.max(REACH, size) });
+  /** An oversized volume gets a block of its own, in place of unused oversized blocks. */
+  #addBlock(size: number): Block {
+    const isKept = ({ memory, lent }: Block) => lent.length > 0 || memory.maxByteLength <= BLOCK_BYTES;
+    if (size > BLOCK_BYTES) this.#blocks = this.#blocks.filter(isKept);
+    const memory = new SharedArrayBuffer(0, { maxByteLength: Math.max(BLOCK_BYTES, size) });
     const block = { memory, lent: [] };
     this.#blocks.push(block);
     return block;
   }
 }
 
-/** The lowest place that is free: what was used before is used again, and little of the rest ever is. */
-function placeIn({ memory, lent }: Block, size: number): number | undefined {
+/** Finds the lowest free offset, to use the same pages again. */
+function findFree({ memory, lent }: Block, size: number): number | undefined {
   let from = 0;
   for (const range of lent) {
     if (range.from - from >= size) return from;

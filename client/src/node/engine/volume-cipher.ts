@@ -1,37 +1,35 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
-import type { VolumeKey } from '@szafa/format';
+import type { Bytes, VolumeKey } from '@szafa/format';
 // Each worker thread loads this file: importing the whole format would make its start slower.
 import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn, TAG_BYTES } from '@szafa/format/segments';
 
-/** A piece is read, sealed and hashed while it is in the processor's cache. */
+/** Small enough to stay in the processor's cache while it is read, sealed and hashed. */
 const PIECE = 64 * 1024;
 
-/** Of the sealed volume. */
-export interface Digests {
-  digest: Uint8Array<ArrayBuffer>;
-}
-
-/** Where the plaintext of a volume comes from. */
+/** The plaintext of a volume, in memory or in a file. */
 export type PlainInput = Uint8Array | { fd: number; offset: number; length: number };
 
-/** For plaintext on its way; `memory` gets ciphertext only, since it may be read by whoever had it before. */
+/** Plaintext is read to here, never to the shared `memory`, which earlier borrowers may still read. */
 const scratch = new Uint8Array(PIECE);
 
 /**
- * Frees memory that is a view's own, at once. Ciphers give every piece in new memory; before the engine looked for garbage it would be
- * 64 MB in every thread, and none of it in the processor's cache.
+ * Frees the memory of a view at once, unless the view is a part of something larger. Ciphers return every piece in new memory; until the
+ * next garbage collection it would add up to 64 MB in every thread, none of it in the processor's cache.
  */
 export function discard({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
-/** Seals into `memory`, if there is any: head and segments. Undefined when the file is shorter than it was. */
+/**
+ * Seals head and segments into `memory`, if it is given.
+ * @returns the digest of the sealed volume; undefined if the file has become shorter
+ */
 export function sealInto(
   { head, key, aad, isLast }: VolumeKey,
   input: PlainInput,
   memory: Uint8Array | undefined,
-): Digests | undefined {
+): Bytes | undefined {
   const hash = createHash('sha256').update(head);
   const { length } = input;
   memory?.set(head);
@@ -53,10 +51,10 @@ export function sealInto(
     hash.update(tag);
     memory?.set(tag, offset + to - from);
   }
-  return { digest: new Uint8Array(hash.digest()) };
+  return new Uint8Array(hash.digest());
 }
 
-/** False when the file is shorter than it was. */
+/** Returns false if the file has become shorter. */
 function fill(fd: number, piece: Uint8Array, position: number): boolean {
   for (let at = 0; at < piece.length; ) {
     const read = readSync(fd, piece, at, piece.length - at, position + at);
@@ -67,13 +65,13 @@ function fill(fd: number, piece: Uint8Array, position: number): boolean {
 }
 
 /**
- * Opens `memory`, a whole volume, in place: the plaintext moves together at its beginning. Nothing, and no plaintext,
- * when a tag does not fit.
+ * Opens a whole volume in place: the plaintext moves to the beginning of `memory`.
+ * @returns the digest of the sealed volume; undefined if a tag is wrong, and then no plaintext is left
  */
-export function openInPlace({ head, key, aad, isLast }: VolumeKey, memory: Uint8Array): Digests | undefined {
+export function openInPlace({ head, key, aad, isLast }: VolumeKey, memory: Uint8Array): Bytes | undefined {
   const length = plainLength(memory.length);
   if (length === undefined) return undefined;
-  // Not from memory that others may write: this head is the one that was compared.
+  // The head that was compared, not the one in memory that others may write to.
   const hash = createHash('sha256').update(head);
   for (let j = 0; j < segmentsIn(length); j++) {
     const { from, to, offset, size } = segmentOf(length, j);
@@ -92,10 +90,10 @@ export function openInPlace({ head, key, aad, isLast }: VolumeKey, memory: Uint8
     try {
       decipher.final();
     } catch {
-      memory.fill(0); // nothing unverified stays behind; the caller reports the volume
+      memory.fill(0);
       return undefined;
     }
     hash.update(tag);
   }
-  return { digest: new Uint8Array(hash.digest()) };
+  return new Uint8Array(hash.digest());
 }

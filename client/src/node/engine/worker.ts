@@ -1,8 +1,9 @@
+/** A worker thread: seals and opens volumes. */
 import { parentPort } from 'node:worker_threads';
-import type { VolumeKey } from '@szafa/format';
-import { type Digests, discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
+import type { Bytes, VolumeKey } from '@szafa/format';
+import { discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
-/** `memory`: shared, for the sealed volume; absent where its digest is enough. */
+/** `memory` is shared; without it only the digest is computed. */
 export type Task = { key: VolumeKey } & (
   | { kind: 'seal'; input: PlainInput; memory: Uint8Array | undefined }
   | { kind: 'open'; memory: Uint8Array }
@@ -12,7 +13,7 @@ export type Job = Task & { id: number };
 
 export interface JobResult {
   id: number;
-  digests?: Digests | undefined;
+  digest?: Bytes | undefined;
   error?: Error;
 }
 
@@ -20,8 +21,8 @@ parentPort?.on('message', (job: Job) => {
   const { id, key } = job;
   let result: JobResult;
   try {
-    const digests = job.kind === 'seal' ? sealInto(key, job.input, job.memory) : openInPlace(key, job.memory);
-    result = { id, digests };
+    const digest = job.kind === 'seal' ? sealInto(key, job.input, job.memory) : openInPlace(key, job.memory);
+    result = { id, digest };
   } catch (error) {
     result = { id, error: error as Error };
   }

@@ -4,34 +4,35 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SzafaError } from '../../errors.ts';
 import type { Claims } from '../../upload/claims.ts';
-import { makeLocalFolder } from '../files/folders.ts';
-import { makeFile } from './whole-file.ts';
+import { createPrivateFile } from './atomic-file.ts';
+import { inTransaction, openLocalDatabase, SQLITE, sqliteCode } from './sqlite.ts';
 
 const ALIVE = '.alive';
-/** SQLite's codes. */
-const BUSY = 5;
-const DAMAGED = new Set([11, 26]);
-const TRANSACTION_MS = 5000;
 const ATTEMPTS = 10;
+const DATABASE = {
+  timeout: 5000,
+  // After a power failure. No process has survived it, so no lock is lost.
+  damaged: new Set<number>([SQLITE.corrupt, SQLITE.notADatabase]),
+  schema: `CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`,
+};
 
-/** Those with claims: a lock would end with an object that nobody remembers. */
-const holding = new Set<FileClaims>();
-
-const codeOf = (error: unknown) => (error as { errcode?: number }).errcode ?? 0;
+/** Keeps objects that hold locks reachable: garbage collection of one would end its locks. */
+const holding = new Set<FileLocks>();
 
 interface Work {
   run: (db: DatabaseSync) => void;
-  committed: () => void;
-  done: () => void;
-  failed: (error: unknown) => void;
+  onCommit: () => void;
+  resolve: () => void;
+  reject: (error: unknown) => void;
 }
 
 /**
- * Claims of all processes that share a folder. Node has no call for the locks of the system; SQLite, which it brings
- * along, takes them. Each process that has claims holds a file of its own locked: the system takes the lock away
- * when the process ends, so a claim whose holder's file can be locked by another is nobody's. The claims themselves are rows.
+ * Locks that processes share through a folder. They are rows of a database, each with a holder. A holder keeps a file of its own locked
+ * by SQLite, since Node has no file locks. The system releases that lock when the process ends, so a row whose holder's file can be
+ * locked belongs to nobody.
  */
-export class FileClaims implements Claims {
+export class FileLocks implements Claims {
   readonly #folder: string;
   readonly #held = new Set<string>();
   #db: DatabaseSync | undefined;
@@ -54,7 +55,7 @@ export class FileClaims implements Claims {
 
   async #findId(): Promise<string> {
     let id = '';
-    await this.#soon((db) => {
+    await this.#enqueue((db) => {
       db.prepare('INSERT INTO journal SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)').run(
         randomBytes(8).toString('hex'),
       );
@@ -93,7 +94,7 @@ export class FileClaims implements Claims {
         insert([key]);
       }
     };
-    await this.#soon(take, () => {
+    await this.#enqueue(take, () => {
       for (const key of taken) this.#held.add(key);
     });
     return taken;
@@ -105,16 +106,16 @@ export class FileClaims implements Claims {
       const text = 'DELETE FROM claims WHERE holder = ? AND key IN (SELECT value FROM json_each(?))';
       this.#statement(db, text).run(this.#holder(), JSON.stringify(all));
     };
-    await this.#soon(release, () => {
+    await this.#enqueue(release, () => {
       for (const key of all) this.#held.delete(key);
     });
   }
 
-  /** What is asked for in one turn of the event loop goes in one transaction: there may be thousands of small files. */
-  #soon(run: Work['run'], committed = () => {}): Promise<void> {
-    return new Promise((done, failed) => {
+  /** Calls of one turn of the event loop share a transaction: there may be thousands of small files. */
+  #enqueue(run: Work['run'], onCommit = () => {}): Promise<void> {
+    return new Promise((resolve, reject) => {
       if (this.#queue.length === 0) setImmediate(() => this.#work());
-      this.#queue.push({ run, committed, done, failed });
+      this.#queue.push({ run, onCommit, resolve, reject });
     });
   }
 
@@ -123,20 +124,15 @@ export class FileClaims implements Claims {
     this.#queue = [];
     try {
       const db = this.#open();
-      db.exec('BEGIN IMMEDIATE');
-      try {
+      inTransaction(db, () => {
         for (const { run } of queue) run(db);
-        db.exec('COMMIT');
-      } catch (error) {
-        db.exec('ROLLBACK');
-        throw error;
-      }
-      for (const { committed } of queue) committed();
+      });
+      for (const { onCommit } of queue) onCommit();
       if (this.#held.size === 0) this.#leave();
-      for (const { done } of queue) done();
+      for (const { resolve } of queue) resolve();
     } catch (cause) {
       const error = cause instanceof SzafaError ? cause : this.#unusable(cause as NodeJS.ErrnoException);
-      for (const { failed } of queue) failed(error);
+      for (const { reject } of queue) reject(error);
     }
   }
 
@@ -146,7 +142,7 @@ export class FileClaims implements Claims {
     return new SzafaError('journal', `the journal ${this.#folder} cannot be used (${words})`, { cause });
   }
 
-  /** Each file takes a claim and gives it back: to prepare the text takes longer than to run it. */
+  /** Prepares a statement once: preparing takes longer than running, and every file locks and unlocks. */
   #statement(db: DatabaseSync, text: string): StatementSync {
     let statement = this.#statements.get(text);
     statement ??= db.prepare(text);
@@ -156,41 +152,18 @@ export class FileClaims implements Claims {
 
   #open(): DatabaseSync {
     if (this.#db) return this.#db;
-    makeLocalFolder(this.#folder, 0o700);
-    try {
-      this.#db = this.#connect();
-    } catch (error) {
-      if (!DAMAGED.has(codeOf(error))) throw error;
-      // After a power cut. No process has survived that, so no claim is lost with it.
-      for (const end of ['', '-journal']) rmSync(join(this.#folder, `claims.db${end}`), { force: true });
-      this.#db = this.#connect();
-    }
+    this.#db = openLocalDatabase(join(this.#folder, 'claims.db'), DATABASE);
     for (const name of readdirSync(this.#folder)) if (name.endsWith(ALIVE)) this.#lives(name);
     return this.#db;
   }
 
-  #connect(): DatabaseSync {
-    const path = join(this.#folder, 'claims.db');
-    makeFile(path);
-    const db = new DatabaseSync(path, { timeout: TRANSACTION_MS });
-    try {
-      db.exec(`PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF;
-        CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL) WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`);
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-  }
-
-  /** The name of this process's locked file. */
+  /** Returns the name of this process's locked file, and creates it if needed. */
   #holder(): string {
     for (let attempt = 1; !this.#alive; attempt++) {
       const name = `${randomBytes(8).toString('hex')}${ALIVE}`;
-      makeFile(join(this.#folder, name));
+      createPrivateFile(join(this.#folder, name));
       const lock = lockFile(join(this.#folder, name));
-      // Before it was locked, another process may have taken it for one whose owner is gone.
+      // Before it was locked, another process may have removed it as abandoned.
       if (lock && existsSync(join(this.#folder, name))) this.#alive = { name, lock };
       else if (attempt === ATTEMPTS) throw new Error('no lock');
       else lock?.close();
@@ -199,7 +172,7 @@ export class FileClaims implements Claims {
     return this.#alive.name;
   }
 
-  /** Whether the process behind this file still runs; what is left of one that does not goes. */
+  /** Whether the process of this file still runs; removes the file if not. */
   #lives(name: string): boolean {
     const path = join(this.#folder, name);
     if (name === this.#alive?.name) return true;
@@ -220,7 +193,7 @@ export class FileClaims implements Claims {
   }
 }
 
-/** Undefined where another process, or another part of this one, has it locked. */
+/** Returns undefined if another process, or another object in this one, has locked the file. */
 function lockFile(path: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -228,7 +201,7 @@ function lockFile(path: string): DatabaseSync | undefined {
     return lock;
   } catch (error) {
     lock.close();
-    if (codeOf(error) === BUSY) return undefined;
+    if (sqliteCode(error) === SQLITE.busy) return undefined;
     throw error;
   }
 }

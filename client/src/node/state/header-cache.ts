@@ -1,21 +1,22 @@
-import { createHash, hash } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { hash } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { HeaderCache, HeaderCaches, Listed } from '../../transfers/download/header-cache.ts';
-import { makeLocalFolder } from '../files/folders.ts';
-import { makeFile } from './whole-file.ts';
+import { namedFile } from './pins.ts';
+import { inTransaction, openLocalDatabase, removeDatabase, SQLITE, sqliteCode } from './sqlite.ts';
 
-/** Two kilobytes each. Beyond it the oldest go. */
+/** At two kilobytes each. Beyond this number the oldest are dropped. */
 const MOST_HEADERS = 200_000;
-const AT_ONCE = 1000;
-/** How long another process is waited for; then its work is worth more than this cache. */
-const BUSY_MS = 200;
-/** SQLite's codes: another process has it; no table of this form, damaged, no database. */
-const BUSY = 5;
-const DAMAGED = new Set([1, 11, 26]);
-
-const codeOf = (error: unknown) => (error as { errcode?: number }).errcode ?? 0;
+const BATCH = 1000;
+const DAMAGED: ReadonlySet<number> = new Set([SQLITE.error, SQLITE.corrupt, SQLITE.notADatabase]);
+const DATABASE = {
+  // The work of another process is worth more than this cache.
+  timeout: 200,
+  damaged: DAMAGED,
+  schema: `CREATE TABLE IF NOT EXISTS headers (
+      file_id TEXT UNIQUE NOT NULL, dir_id INTEGER NOT NULL, mark TEXT NOT NULL, params TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS headers_of_dir ON headers (dir_id, file_id);
+    SELECT file_id, dir_id, mark, params FROM headers LIMIT 1`,
+};
 
 interface Row {
   mark: string;
@@ -26,26 +27,26 @@ export interface FileHeadersOptions {
   most?: number | undefined;
 }
 
-/** Caches of headers, which `close` writes to their files. @public */
+/** @public */
 export interface FileHeaders extends HeaderCaches {
+  /** Writes what is not saved yet. */
   close(): void;
 }
 
 /**
- * The record that a header was seen beside; a digest, since a plain name is nobody's business here. Of a plain name the directory is a
- * part: where another device moves the file, nothing else in the list changes.
+ * Identifies the record that a header belongs to, by a digest, since a plain name is private. It includes the directory: if another
+ * device moves a file with a plain name, nothing else in the list changes.
  */
 function markOf({ file_name, sha256, dir_id }: Listed): string {
   return hash('sha256', `${sha256} ${dir_id ?? 0} ${file_name}`, 'base64url');
 }
 
-/** The headers of the accounts of one service: a file for each account, with sealed bytes and digests. @public */
+/** Caches the sealed headers of one server's accounts, one file for each account. @public */
 export function fileHeaders(folder: string, server: string, options: FileHeadersOptions = {}): FileHeaders {
   const opened: HeaderFile[] = [];
   return {
     of(username) {
-      const id = createHash('sha256').update(JSON.stringify([server, username]));
-      const path = join(folder, `headers-${id.digest('hex').slice(0, 32)}.db`);
+      const path = namedFile(folder, 'headers', [server, username], 'db');
       const file = new HeaderFile(path, options.most ?? MOST_HEADERS);
       opened.push(file);
       return file;
@@ -56,17 +57,14 @@ export function fileHeaders(folder: string, server: string, options: FileHeaders
   };
 }
 
-/**
- * One SQLite file, which processes may share. Nothing in it is waited for: it is not synced, new headers gather and go in together, and
- * at the first error this process does without it.
- */
+/** One SQLite file. New headers are written in batches, and after the first error this process works without the cache. */
 class HeaderFile implements HeaderCache {
   readonly #path: string;
   readonly #most: number;
   #db: DatabaseSync | undefined;
   #select: StatementSync | undefined;
   #isReading = false;
-  #broken = false;
+  #isBroken = false;
   #unsaved: [file: Listed, params: string][] = [];
 
   constructor(path: string, most: number) {
@@ -76,7 +74,7 @@ class HeaderFile implements HeaderCache {
 
   load(file: Listed): Record<string, unknown> | undefined {
     return this.#try((db) => {
-      this.#read(db);
+      this.#beginRead(db);
       this.#select ??= db.prepare('SELECT mark, params FROM headers WHERE file_id = ?');
       const row = this.#select.get(file.file_id) as Row | undefined;
       return row?.mark === markOf(file) ? parse(row.params) : undefined;
@@ -85,14 +83,14 @@ class HeaderFile implements HeaderCache {
 
   save(file: Listed, encParams: Record<string, unknown>): void {
     this.#unsaved.push([file, JSON.stringify(encParams)]);
-    if (this.#unsaved.length >= AT_ONCE) this.#flush();
+    if (this.#unsaved.length >= BATCH) this.#flush();
   }
 
   listed(dirId: number | undefined, files: readonly Listed[]): void {
     this.#write((db) => {
       const ids = new Set(files.map((file) => file.file_id));
-      const there = db.prepare('SELECT file_id FROM headers WHERE ?1 IS NULL OR dir_id = ?1');
-      const gone = there.all(dirId ?? null).filter((row) => !ids.has(String(row['file_id'])));
+      const cached = db.prepare('SELECT file_id FROM headers WHERE ?1 IS NULL OR dir_id = ?1');
+      const gone = cached.all(dirId ?? null).filter((row) => !ids.has(String(row['file_id'])));
       const remove = db.prepare('DELETE FROM headers WHERE file_id = ?');
       for (const row of gone) remove.run(String(row['file_id']));
     });
@@ -110,7 +108,7 @@ class HeaderFile implements HeaderCache {
     const rows = this.#unsaved;
     this.#unsaved = [];
     this.#write((db) => {
-      // A row that is written again is a new one, so that the first are the oldest.
+      // Replacing gives a new rowid, so the lowest are the oldest.
       const insert = db.prepare(
         'INSERT OR REPLACE INTO headers (file_id, dir_id, mark, params) VALUES (?, ?, ?, ?)',
       );
@@ -119,8 +117,8 @@ class HeaderFile implements HeaderCache {
     });
   }
 
-  /** What is asked for in one turn of the event loop is read under one lock: there may be thousands of small files. */
-  #read(db: DatabaseSync): void {
+  /** Reads of one turn of the event loop share a lock: there may be thousands of small files. */
+  #beginRead(db: DatabaseSync): void {
     if (this.#isReading) return;
     db.exec('BEGIN');
     this.#isReading = true;
@@ -136,60 +134,21 @@ class HeaderFile implements HeaderCache {
   #write(work: (db: DatabaseSync) => void): void {
     this.#try((db) => {
       this.#endRead();
-      db.exec('BEGIN IMMEDIATE');
-      try {
-        work(db);
-        db.exec('COMMIT');
-      } catch (error) {
-        db.exec('ROLLBACK');
-        throw error;
-      }
+      inTransaction(db, () => work(db));
     });
   }
 
   #try<T>(work: (db: DatabaseSync) => T): T | undefined {
-    if (this.#broken) return undefined;
+    if (this.#isBroken) return undefined;
     try {
-      this.#db ??= this.#open();
+      this.#db ??= openLocalDatabase(this.#path, DATABASE);
       return work(this.#db);
     } catch (error) {
-      // Another process is writing: for once nothing is kept, or found.
-      this.#broken = codeOf(error) !== BUSY;
-      if (DAMAGED.has(codeOf(error))) this.#discard();
+      // If another process is writing, only this call goes without the cache.
+      this.#isBroken = sqliteCode(error) !== SQLITE.busy;
+      if (DAMAGED.has(sqliteCode(error))) removeDatabase(this.#path);
       return undefined;
     }
-  }
-
-  #open(): DatabaseSync {
-    makeLocalFolder(dirname(this.#path), 0o700);
-    try {
-      return connect(this.#path);
-    } catch (error) {
-      if (!DAMAGED.has(codeOf(error))) throw error;
-      this.#discard();
-      return connect(this.#path);
-    }
-  }
-
-  /** The next process begins anew. */
-  #discard(): void {
-    for (const end of ['', '-journal']) rmSync(`${this.#path}${end}`, { force: true });
-  }
-}
-
-function connect(path: string): DatabaseSync {
-  makeFile(path);
-  const db = new DatabaseSync(path, { timeout: BUSY_MS });
-  try {
-    db.exec(`PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF;
-      CREATE TABLE IF NOT EXISTS headers (
-        file_id TEXT UNIQUE NOT NULL, dir_id INTEGER NOT NULL, mark TEXT NOT NULL, params TEXT NOT NULL);
-      CREATE INDEX IF NOT EXISTS headers_of_dir ON headers (dir_id, file_id);
-      SELECT file_id, dir_id, mark, params FROM headers LIMIT 1`);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
   }
 }
 

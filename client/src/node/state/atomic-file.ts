@@ -5,15 +5,15 @@ import { dirname } from 'node:path';
 import { SzafaError } from '../../errors.ts';
 import { makeLocalFolder } from '../files/folders.ts';
 
-/** Whole or not at all, also after a power cut. */
-export const writeWhole = (path: string, data: Uint8Array | string): Promise<void> =>
+/** Replaces a file atomically, also if the power fails. */
+export const writeAtomic = (path: string, data: Uint8Array | string): Promise<void> =>
   write(path, data, (temporary) => rename(temporary, path));
 
 /**
- * The same, but only if there is none; says whether it is this one. On a disk without links, as FAT is, it is not whole at once: who
- * reads in that moment, or after a power cut in it, finds a part of it, and must not take that for nothing.
+ * Writes a file only if there is none, and returns whether it did. On a disk without hard links, such as FAT, this is not atomic: a
+ * reader may find a part of the file, and must treat it as damaged, not as absent.
  */
-export async function writeFirst(path: string, data: Uint8Array | string): Promise<boolean> {
+export async function writeIfAbsent(path: string, data: Uint8Array | string): Promise<boolean> {
   try {
     await write(path, data, async (temporary) => {
       await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
@@ -32,20 +32,20 @@ export async function writeFirst(path: string, data: Uint8Array | string): Promi
 async function write(
   path: string,
   data: Uint8Array | string,
-  place: (temporary: string) => Promise<void>,
+  moveInPlace: (temporary: string) => Promise<void>,
 ): Promise<void> {
   makeLocalFolder(dirname(path), 0o700);
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   await writeNew(temporary, data);
   try {
-    await place(temporary);
+    await moveInPlace(temporary);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
 }
 
-/** Durable, or gone again; EEXIST where there is one. */
+/** Writes a new file durably, or removes it again. Throws EEXIST if there is one. */
 async function writeNew(path: string, data: Uint8Array | string): Promise<void> {
   const handle = await open(path, 'wx', 0o600);
   try {
@@ -61,23 +61,27 @@ async function writeNew(path: string, data: Uint8Array | string): Promise<void> 
   }
 }
 
-/** For its owner alone, where SQLite will write. One that is there is not opened: closing it again would end this process's locks on it. */
-export function makeFile(path: string): void {
+/** Creates a private file for SQLite. Does not open an existing one, since closing it would end this process's locks on it. */
+export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw inTheWay(path);
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw notAFile(path);
   }
 }
 
-/** The whole file; undefined where there is none. @public */
-export async function readIfThere(path: string): Promise<Buffer | undefined> {
+/**
+ * Reads a whole file.
+ * @returns undefined if there is none
+ * @throws SzafaError with code `in-the-way` if it is not a file @public
+ */
+export async function readIfPresent(path: string): Promise<Buffer | undefined> {
   try {
-    // A pipe is not waited for.
+    // O_NONBLOCK: opening a pipe must not wait for a writer.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      if (!(await handle.stat()).isFile()) throw inTheWay(path);
+      if (!(await handle.stat()).isFile()) throw notAFile(path);
       return await handle.readFile();
     } finally {
       await handle.close();
@@ -85,10 +89,10 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw UNOPENABLE.has(code) ? inTheWay(path) : error;
+    throw UNOPENABLE.has(code) ? notAFile(path) : error;
   }
 }
 
-/** A socket; a symbolic link to itself. */
+/** Codes for a socket, and for a symbolic link to itself. */
 const UNOPENABLE = new Set(['ENXIO', 'ELOOP']);
-const inTheWay = (path: string) => new SzafaError('in-the-way', `${path} is in the way: it is not a file`);
+const notAFile = (path: string) => new SzafaError('in-the-way', `${path} is in the way: it is not a file`);

@@ -3,19 +3,19 @@ import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Claims } from '../../upload/claims.ts';
 import type { Journal } from '../../upload/journal.ts';
-import { FileClaims } from './file-locks.ts';
-import { readIfThere, writeWhole } from './whole-file.ts';
+import { readIfPresent, writeAtomic } from './atomic-file.ts';
+import { FileLocks } from './file-locks.ts';
 
 const ENDING = '.journal';
 const ENTRY = /^[0-9a-f]{64}\.journal$/;
 
-/** One file for each unfinished transfer, in a folder of its own, and the claims of all processes that use it. @public */
+/** Keeps unfinished transfers in a folder, one file each, with locks for the processes that share it. @public */
 export function fileJournal(folder: string): Journal & { claims: Claims } {
   const pathOf = (key: string) => join(folder, key + ENDING);
   const appends = new Map<string, Appends>();
   return {
-    load: (key) => readIfThere(pathOf(key)),
-    store: (key, entry) => writeWhole(pathOf(key), entry),
+    load: (key) => readIfPresent(pathOf(key)),
+    store: (key, entry) => writeAtomic(pathOf(key), entry),
     async append(key, record) {
       const to = appends.get(key) ?? new Appends(pathOf(key));
       appends.set(key, to);
@@ -26,14 +26,14 @@ export function fileJournal(folder: string): Journal & { claims: Claims } {
       await rm(pathOf(key), { force: true });
     },
     async keys() {
-      const names = await readdir(folder).catch(() => []); // not there: nothing was ever begun
+      const names = await readdir(folder).catch(() => []); // no folder: no transfer was ever begun
       return names.filter((name) => ENTRY.test(name)).map((name) => name.slice(0, -ENDING.length));
     },
-    claims: new FileClaims(folder),
+    claims: new FileLocks(folder),
   };
 }
 
-/** What comes while the disk is at work goes together: several volumes are sealed in the time that a disk takes. */
+/** Collects records while the disk is busy, and writes them together: several volumes are sealed in the time of one write. */
 class Appends {
   readonly #path: string;
   #waiting: Uint8Array[] = [];
@@ -47,7 +47,7 @@ class Appends {
   add(record: Uint8Array): Promise<void> {
     this.#waiting.push(record);
     this.#next ??= this.#last
-      .catch(() => {}) // told to those whose records it had
+      .catch(() => {}) // reported to the callers of that write
       .then(() => {
         const records = this.#waiting;
         this.#waiting = [];
@@ -60,7 +60,7 @@ class Appends {
 
   async #write(records: Uint8Array): Promise<void> {
     try {
-      // Not made where it is gone: records without a beginning are of no use. Nor is a pipe waited for.
+      // Without O_CREAT: records without a beginning are useless. O_NONBLOCK: a pipe must not block.
       const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
       const handle = await open(this.#path, O_WRONLY | O_APPEND | O_NONBLOCK);
       try {

@@ -6,13 +6,13 @@ import { InvitationsTable } from './accounts/invitations-table.ts';
 import { PasskeysTable } from './accounts/passkeys-table.ts';
 import { RecoveriesTable } from './accounts/recoveries-table.ts';
 import { SessionsTable } from './accounts/sessions-table.ts';
-import { DirsTable } from './files/directories-table.ts';
+import { DirectoriesTable } from './files/directories-table.ts';
+import { FileChangesTable } from './files/file-changes-table.ts';
 import { FilesTable } from './files/files-table.ts';
 import { GarbageTable } from './files/garbage-table.ts';
-import { RenamingTable } from './files/renaming-table.ts';
+import { type AccountUsage, lookUpUsage, usageOf } from './files/quota.ts';
 import { ThumbnailsTable } from './files/thumbnails-table.ts';
 import { TrashTable } from './files/trash-table.ts';
-import { type Holdings, lookUpUsage, usageOf } from './files/usage.ts';
 import { AccountRecords } from './operator/accounts-table.ts';
 import { AuditTable } from './operator/audit-table.ts';
 import { NodesTable } from './operator/nodes-table.ts';
@@ -40,9 +40,10 @@ export class Metadata extends Queries<SqlStore> {
   readonly audit = new AuditTable(this.sql);
   readonly checks = new ChecksTable(this.sql);
   readonly deletions = new DeletionsTable(this.sql);
-  readonly dirs = new DirsTable(this.sql);
+  readonly dirs = new DirectoriesTable(this.sql);
   readonly documents = new DocumentsTable(this.sql);
   readonly factors = new FactorsTable(this.sql);
+  readonly fileChanges = new FileChangesTable(this.sql);
   readonly files = new FilesTable(this.sql);
   readonly garbage = new GarbageTable(this.sql);
   readonly invitations = new InvitationsTable(this.sql);
@@ -55,7 +56,6 @@ export class Metadata extends Queries<SqlStore> {
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
   readonly requests = new RequestsTable(this.sql);
-  readonly renaming = new RenamingTable(this.sql);
   readonly shares = new SharesTable(this.sql);
   readonly store = new StoreRecord(this.sql);
   readonly streamed = new StreamedTable(this.sql);
@@ -69,7 +69,7 @@ export class Metadata extends Queries<SqlStore> {
     return usageOf(this.sql, caller);
   }
 
-  lookUpUsage(): Lookup<Holdings> {
+  lookUpUsage(): Lookup<AccountUsage> {
     return lookUpUsage(this.sql);
   }
 

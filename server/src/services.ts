@@ -9,8 +9,10 @@ import { TokenScope } from './accounts/token-scope.ts';
 import type { Config } from './config.ts';
 import { S3Connections } from './fastlane/s3-connection.ts';
 import { unblockStdout } from './fastlane/stdout.ts';
+import { Directories } from './files/directories.ts';
 import { Files } from './files/files.ts';
 import { Thumbnails } from './files/thumbnails.ts';
+import { Trash } from './files/trash.ts';
 import { Metadata } from './metadata.ts';
 import { guarded, Mode } from './operator/mode.ts';
 import { openSpace } from './platform/cluster/lending.ts';
@@ -49,7 +51,9 @@ export interface Services {
   shares: Shares;
   requests: Requests;
   accountDeletion: AccountDeletion;
+  directories: Directories;
   files: Files;
+  trash: Trash;
   thumbnails: Thumbnails;
   transfers: Transfers;
   pulls: Pulls;
@@ -141,7 +145,7 @@ export async function openServices(
   const accountDeletion = new AccountDeletion(metadata, volumes);
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
-  const files = new Files(metadata, volumes, space, config, custody);
+  const files = new Files({ metadata, volumes, space, config, custody });
   const transfers = new Transfers(metadata, volumes, space, config);
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
   const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
@@ -158,7 +162,9 @@ export async function openServices(
     onRefusal: (reason) => metrics.add('szafa_request_refusals_total', { reason }),
   });
   const stores = { metadata, volumes, custody, mode };
+  const [directories, trash] = [new Directories(metadata), new Trash(metadata)];
   const rules = {
+    ...{ directories, trash },
     ...{ accounts, sessions, tokenScope, accountDeletion, files, thumbnails, transfers, pulls, rateLimiter },
     ...{ shares, requests },
   };

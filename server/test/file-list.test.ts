@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { filePage, filesOf, wholeList } from '../src/files/file-list.ts';
-import { insertFile } from '../src/files/files-table.ts';
+import { insertFile } from '../src/files/file-changes-table.ts';
+import { fileList, readPage, streamList } from '../src/files/file-list.ts';
 import { Metadata } from '../src/metadata.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { migrate } from '../src/schema.ts';
@@ -35,7 +35,7 @@ after(async () => {
 test('a page is bounded whatever is asked for, and the next one goes on from there', async () => {
   const seen = new Set<string>();
   for (let cursor: string | undefined, pages = 0; ; pages++) {
-    const page = await filePage(filesOf(metadata.files, 'ann', {}), {
+    const page = await readPage(fileList(metadata.files, 'ann', {}), {
       limit: '999999',
       ...(cursor ? { cursor } : {}),
     });
@@ -57,7 +57,7 @@ test('others are served between the pages of a whole list, however fast it is re
   };
   setImmediate(turn);
   let text = '';
-  for await (const part of await wholeList(filesOf(metadata.files, 'ann', {}), {})) text += part;
+  for await (const part of await streamList(fileList(metadata.files, 'ann', {}), {})) text += part;
   running = false;
   assert.equal((JSON.parse(text) as { files: unknown[] }).files.length, COUNT);
   assert.ok(turns >= COUNT / limits.listPage - 1, `${turns} turns of the event loop`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { insertAccount } from '../src/accounts/accounts-table.ts';
-import { addUsage, moveUsage } from '../src/files/usage.ts';
+import { moveUsage } from '../src/files/quota.ts';
 import { TotalsCount } from '../src/operator/totals.ts';
 import { isOver } from '../src/upkeep/checks-table.ts';
 import type { Stores } from './metadata.contract.ts';
@@ -36,7 +36,7 @@ export function checksContract(stores: Stores): void {
   });
 
   test('faults are noted once, forgotten by one, and end with their file', async () => {
-    const { checks, files } = stores.one;
+    const { checks, fileChanges } = stores.one;
     const [kept, gone] = [await filed(stores.one, fresh('u')), await filed(stores.one, fresh('u'))];
     for (const [file_id, idx] of [
       [kept, 1],
@@ -51,7 +51,7 @@ export function checksContract(stores: Stores): void {
       [1, 2].map((idx) => ({ file_id: kept, idx, fault: 'wrong', found_at: 5 })),
     );
     await checks.forgetFault(kept, 1);
-    await files.remove(gone, 1);
+    await fileChanges.remove(gone, 1);
     await checks.expireFaults();
     assert.deepEqual(await checks.faults(100), [{ file_id: kept, idx: 2, fault: 'wrong', found_at: 5 }]);
     await checks.forgetFault(kept, 2);
@@ -74,15 +74,16 @@ export function checksContract(stores: Stores): void {
 
   test('the totals are what all accounts have together, however many pages they take', async () => {
     const { sql } = stores;
+    const small = (owner: string) =>
+      ({ owner, size: 2, stored_size: 3, extra: 0, from: 'nowhere', to: 0 }) as const;
     const names = Array.from({ length: 2300 }, (_, at) => `total_${at}`);
     await sql.transaction(async (tx) => {
       for (const name of names) {
         await insertAccount(tx, { username: name, accountId: newId(), passwordHash: 'hash', createdAt: 1 });
-        await addUsage(tx, name, 0, { files: 2, bytes: 5, counted: 7 });
+        await moveUsage(tx, [small(name), { ...small(name), size: 3, stored_size: 4 }]);
       }
-      await addUsage(tx, names[0]!, 0, { files: 1, bytes: 2 ** 52, counted: 2 ** 52 });
-      for (const name of names.slice(1))
-        await moveUsage(tx, name, [0, -2], { files: 1, bytes: 2, counted: 3 });
+      await moveUsage(tx, [{ ...small(names[0]!), size: 2 ** 52, stored_size: 0 }]);
+      for (const name of names.slice(1)) await moveUsage(tx, [{ ...small(name), from: 0, to: -2 }]);
     });
     const [expected] = await sql.query<
       Record<'accounts' | 'files' | 'low' | 'high' | 'trashLow' | 'trashHigh', number>

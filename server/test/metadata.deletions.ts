@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PendingDeletion } from '../src/accounts/deletion-table.ts';
-import { usageOf, wrongUsage } from '../src/files/usage.ts';
+import { usageOf } from '../src/files/quota.ts';
+import { findWrongUsage } from '../src/files/quota-recount.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, filed, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 
@@ -41,17 +42,17 @@ export function deletionsContract(stores: Stores): void {
   });
 
   test('an account that leaves has nothing new, and in the end nothing', async () => {
-    const { accounts, deletions, dirs, files, transfers, streamed } = stores.one;
+    const { accounts, deletions, dirs, fileChanges, files, transfers, streamed } = stores.one;
     const { username, accountId, dirId, files: ids, transferId } = await made();
     const target = { fileId: newId(), owner: username, accountId, dirId: 0, leaseUntil: NOW };
     const source = (await files.get(ids[0]!))!;
-    assert.equal(await files.beginClone(source, target), 'begun');
+    assert.equal(await fileChanges.beginClone(source, target), 'begun');
     const other = await begin(stores.one, fresh('u'));
     assert.equal(
       await deletions.begin(username, { actor: 'account', now: NOW, passwordHash: 'other' }),
       undefined,
     );
-    const removed = (await files.remove(await filed(stores.one, username), NOW + 5))!;
+    const removed = (await fileChanges.remove(await filed(stores.one, username), NOW + 5))!;
     const leaving = (await deletions.begin(username, { actor: 'account', now: NOW, passwordHash: 'hash' }))!;
     assert.deepEqual({ ...leaving }, { username, account_id: accountId });
     assert.equal(await deletions.begin(username, { actor: 'operator', now: NOW }), undefined, 'once');
@@ -66,8 +67,8 @@ export function deletionsContract(stores: Stores): void {
     );
     await assert.rejects(transfers.createDone([{ init: newTransfer(), ids: ids2() }]), gone);
     await assert.rejects(dirs.create(username, 'late', NOW, accountId), gone);
-    await assert.rejects(files.beginClone(source, { ...target, fileId: newId() }), gone);
-    await assert.rejects(files.restore(removed, NOW + 5), gone);
+    await assert.rejects(fileChanges.beginClone(source, { ...target, fileId: newId() }), gone);
+    await assert.rejects(fileChanges.restore(removed, NOW + 5), gone);
     await assert.rejects(transfers.beginStoring(other.transferId, username, accountId), gone);
     await assert.rejects(transfers.beginStoringWithin(1e9, other.transferId, username, accountId), gone);
     const said = { fileName: 'n', fileSize: 1, totalSha256: 'ab'.repeat(32), encParams: '{}', chunkCount: 1 };
@@ -87,9 +88,9 @@ export function deletionsContract(stores: Stores): void {
     );
     await clear(leaving);
     assert.equal((await usageOf(stores.sql, username)).bytes, 0n, 'the sums follow');
-    for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, username);
+    for await (const owner of findWrongUsage(stores.sql)) assert.notEqual(owner, username);
     assert.ok(await deletions.finish(leaving));
-    assert.equal(await files.finishClone(source, { ...target, now: NOW }), 'source vanished');
+    assert.equal(await fileChanges.finishClone(source, { ...target, now: NOW }), 'source vanished');
     const garbage = 'SELECT file_id FROM garbage WHERE file_id = ? AND clone_key IS NULL';
     for (const id of [...ids, target.fileId]) assert.equal((await stores.sql.query(garbage, id)).length, 1);
     assert.equal(await transfers.get(transferId), undefined);
@@ -99,7 +100,7 @@ export function deletionsContract(stores: Stores): void {
   });
 
   test('whoever goes on too late with it takes nothing from the next of that name', async () => {
-    const { accounts, deletions, dirs, files, transfers } = stores.one;
+    const { accounts, deletions, dirs, fileChanges, files, transfers } = stores.one;
     const { username } = await made();
     const leaving = (await deletions.begin(username, { actor: 'operator', now: NOW }))!;
     await clear(leaving);
@@ -109,13 +110,13 @@ export function deletionsContract(stores: Stores): void {
     const fileId = await filed(stores.one, username, { dirId });
     const { transferId } = await begin(stores.one, username);
     const clone = { fileId: newId(), owner: username, dirId: 0, leaseUntil: NOW };
-    assert.equal(await files.beginClone((await files.get(fileId))!, clone), 'begun');
+    assert.equal(await fileChanges.beginClone((await files.get(fileId))!, clone), 'begun');
     await clear(leaving);
     await deletions.removeTransfer(leaving, transferId, NOW, false);
     assert.ok(await deletions.finish(leaving));
     assert.ok(await transfers.get(transferId));
     assert.equal((await files.get(fileId))?.dir_id, dirId);
-    assert.equal(await files.finishClone((await files.get(fileId))!, { ...clone, now: NOW }), 'done');
+    assert.equal(await fileChanges.finishClone((await files.get(fileId))!, { ...clone, now: NOW }), 'done');
     assert.ok(await accounts.credentials(username));
   });
 
@@ -125,14 +126,14 @@ export function deletionsContract(stores: Stores): void {
       const { username, accountId, files } = await made();
       const source = (await stores.one.files.get(files[0]!))!;
       const begun = (at: number) => {
-        const { dirs, transfers, files: table } = at % 2 ? stores.one : stores.two;
+        const { dirs, transfers, fileChanges } = at % 2 ? stores.one : stores.two;
         const ids = { transferId: fresh('t'), fileId: newId(), creator: username, accountId, now: NOW };
         const target = { fileId: newId(), owner: username, accountId, dirId: 0, leaseUntil: NOW };
         return [
           () => transfers.create(newTransfer(), ids),
           () => transfers.createDone([{ init: newTransfer(), ids }]),
           () => dirs.create(username, fresh('d'), NOW, accountId),
-          () => table.beginClone(source, target),
+          () => fileChanges.beginClone(source, target),
           async () => {
             const { transferId } = await begin(stores.two, fresh('u'));
             await transfers.beginStoring(transferId, username, accountId);

@@ -25,17 +25,17 @@ export function documentsContract(stores: Stores): void {
   const revOf = async (fileId: string) => (await stores.two.files.get(fileId))!.rev;
 
   test('a new file needs no manifest; a move does, until the one with its rev is written', async () => {
-    const { documents, files, dirs } = stores.one;
+    const { documents, fileChanges, files, dirs } = stores.one;
     const ann = fresh('u');
     const fileId = await filed(stores.one, ann);
     assert.equal(await isStale(documents, fileId), false);
     const dirId = (await dirs.create(ann, 'd', 1))!;
     const before = (await files.get(fileId))!;
-    assert.equal(await files.move(before, ann, dirId), 'moved');
+    assert.equal(await fileChanges.move(before, ann, dirId), 'moved');
     assert.equal(await revOf(fileId), 1);
     assert.ok(await isStale(documents, fileId));
     // As found before it was moved: the second attempt inside the same move counts once.
-    assert.equal(await files.move(before, ann, 0), 'moved');
+    assert.equal(await fileChanges.move(before, ann, 0), 'moved');
     assert.equal(await revOf(fileId), 2);
     await documents.manifestWritten(fileId, 1);
     assert.ok(await isStale(documents, fileId), 'an older one does not do');
@@ -83,8 +83,8 @@ export function documentsContract(stores: Stores): void {
     const made = await Promise.all(Array.from({ length: 20 }, () => filed(stores.one, ann, { dirId })));
     const rows = await Promise.all(made.map(async (id) => (await stores.one.files.get(id))!));
     const moves = rows.flatMap((row, at) => [
-      stores.one.files.move(row, ann, at % 2 ? other : 0),
-      stores.two.files.move(row, ann, at % 3 ? other : 0),
+      stores.one.fileChanges.move(row, ann, at % 2 ? other : 0),
+      stores.two.fileChanges.move(row, ann, at % 3 ? other : 0),
     ]);
     await Promise.all([...moves, stores.two.dirs.remove(ann, dirId)]);
     for (const id of made) {
@@ -97,10 +97,10 @@ export function documentsContract(stores: Stores): void {
   });
 
   test('the manifest of a deleted file stays named, also when it was written meanwhile', async () => {
-    const { documents, files, garbage } = stores.one;
+    const { documents, fileChanges, garbage } = stores.one;
     const fileId = await filed(stores.one, fresh('u'));
     await documents.outdate(fileId);
-    await files.remove(fileId, NOW);
+    await fileChanges.remove(fileId, NOW);
     await documents.manifestWritten(fileId, 1);
     assert.ok(await isStale(documents, fileId));
     await garbage.forget(fileId);
@@ -113,10 +113,10 @@ export function documentsContract(stores: Stores): void {
   });
 
   test('a record that comes back has its manifest written anew', async () => {
-    const { documents, files } = stores.one;
+    const { documents, fileChanges } = stores.one;
     const fileId = await filed(stores.one, fresh('u'));
-    const removed = (await files.remove(fileId, NOW + 7))!;
-    await files.restore(removed, NOW + 7);
+    const removed = (await fileChanges.remove(fileId, NOW + 7))!;
+    await fileChanges.restore(removed, NOW + 7);
     assert.equal(await revOf(fileId), 1);
     assert.ok(await isStale(documents, fileId));
   });
@@ -148,15 +148,15 @@ export function documentsContract(stores: Stores): void {
   });
 
   test('a clone whose directory went away has its manifest written anew', async () => {
-    const { documents, dirs, files } = stores.one;
+    const { documents, dirs, fileChanges, files } = stores.one;
     const ann = fresh('u');
     const source = (await files.get(await filed(stores.one, ann)))!;
     for (const goes of [false, true]) {
       const dirId = (await dirs.create(ann, 'd', 1))!;
       const target = { fileId: newId(), owner: ann, dirId };
-      assert.equal(await files.beginClone(source, { ...target, leaseUntil: NOW }), 'begun');
+      assert.equal(await fileChanges.beginClone(source, { ...target, leaseUntil: NOW }), 'begun');
       if (goes) await dirs.remove(ann, dirId);
-      assert.equal(await files.finishClone(source, { ...target, now: NOW }), 'done');
+      assert.equal(await fileChanges.finishClone(source, { ...target, now: NOW }), 'done');
       assert.equal(await isStale(documents, target.fileId), goes);
       if (!goes) await dirs.remove(ann, dirId);
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { insertFile } from '../src/files/files-table.ts';
+import { insertFile } from '../src/files/file-changes-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import {
   assertSums,
@@ -77,7 +77,7 @@ export function filesContract(stores: Stores): void {
     const dirId = (await stores.one.dirs.create(ADMIN, fresh('d'), 1))!;
     const [own, ownerless] = [await filed(stores.one, ADMIN, { dirId }), await filed(stores.one, '')];
     const found = (await stores.one.files.get(ownerless))!;
-    assert.equal(await stores.one.files.move(found, ADMIN, dirId), 'moved');
+    assert.equal(await stores.one.fileChanges.move(found, ADMIN, dirId), 'moved');
     const dir = (await stores.two.dirs.list(ADMIN)).filter(({ dir_id }) => dir_id === dirId);
     assert.deepEqual(
       dir.map(({ file_count, size }) => [file_count, size]),
@@ -89,8 +89,8 @@ export function filesContract(stores: Stores): void {
       [ownerless, own].map((id) => [id, dir[0]!.name]),
     );
     // A removal that fails leaves it where it was.
-    const removed = (await stores.one.files.remove(ownerless, NOW))!;
-    await stores.one.files.restore(removed, NOW);
+    const removed = (await stores.one.fileChanges.remove(ownerless, NOW))!;
+    await stores.one.fileChanges.restore(removed, NOW);
     assert.equal((await stores.one.files.get(ownerless))?.dir_id, dirId);
     await stores.one.dirs.remove(ADMIN, dirId);
     assert.equal((await stores.one.files.get(ownerless))?.dir_id, 0);
@@ -114,19 +114,19 @@ export function filesContract(stores: Stores): void {
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
     const foreign = (await stores.one.dirs.create(ben, 'd', 1))!;
     const fileId = await filed(stores.one, ann);
-    const { files } = stores.one;
+    const { fileChanges, files } = stores.one;
     const found = (await files.get(fileId))!;
-    assert.equal(await files.move(found, ann, foreign), 'no directory');
-    assert.equal(await files.move({ ...found, file_id: newId() }, ann, dirId), 'no file');
-    assert.equal(await files.move(found, ann, dirId), 'moved');
+    assert.equal(await fileChanges.move(found, ann, foreign), 'no directory');
+    assert.equal(await fileChanges.move({ ...found, file_id: newId() }, ann, dirId), 'no file');
+    assert.equal(await fileChanges.move(found, ann, dirId), 'moved');
     assert.equal(
-      await files.move(found, ann, dirId),
+      await fileChanges.move(found, ann, dirId),
       'moved',
       'to where it is, which is not where it was found',
     );
     assert.deepEqual(await ids(stores.two, ann, dirId), [fileId]);
     await assertSums(stores.one, stores.sql, [ann, ben]);
-    assert.equal(await files.move((await files.get(fileId))!, ann, 0), 'moved');
+    assert.equal(await fileChanges.move((await files.get(fileId))!, ann, 0), 'moved');
     await assertSums(stores.one, stores.sql, [ann, ben]);
   });
 
@@ -138,7 +138,7 @@ export function filesContract(stores: Stores): void {
     const found = await Promise.all(made.map(async (fileId) => (await stores.one.files.get(fileId))!));
     for (let round = 1; round <= 10; round++) {
       await Promise.all(
-        found.map((file, at) => nodes[at]!.files.move(file, ann, dirs[(at + round) % dirs.length]!)),
+        found.map((file, at) => nodes[at]!.fileChanges.move(file, ann, dirs[(at + round) % dirs.length]!)),
       );
     }
     assert.deepEqual(
@@ -164,27 +164,27 @@ export function filesContract(stores: Stores): void {
     const ann = fresh('u');
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
     const [first, second] = [await filed(stores.one, ann, { dirId }), await filed(stores.one, ann)];
-    const { files, garbage } = stores.one;
-    const removed = (await files.remove(first, 700))!;
+    const { fileChanges, files, garbage } = stores.one;
+    const removed = (await fileChanges.remove(first, 700))!;
     assert.equal(await files.get(first), undefined);
     assert.deepEqual(await garbage.take(699, 1000, 1000), []);
     await assertSums(stores.one, stores.sql, [ann]);
-    await files.restore(removed, 700);
+    await fileChanges.restore(removed, 700);
     assert.deepEqual(await ids(stores.one, ann), [second, first], 'in its old place in the list');
     assert.deepEqual(await ids(stores.one, ann, dirId), [first]);
     assert.equal((await files.volumes(first)).length, 1);
     await assertSums(stores.one, stores.sql, [ann]);
 
-    const again = (await files.remove(first, 700))!;
+    const again = (await fileChanges.remove(first, 700))!;
     await stores.two.dirs.remove(ann, dirId);
-    await files.restore(again, 700);
+    await fileChanges.restore(again, 700);
     assert.deepEqual(await ids(stores.one, ann, 0), [second, first], 'its directory is no more');
-    await files.restore(again, 700);
+    await fileChanges.restore(again, 700);
     assert.deepEqual(await ids(stores.one, ann), [second, first], 'no second record');
 
-    const late = (await files.remove(first, 700))!;
+    const late = (await fileChanges.remove(first, 700))!;
     assert.deepEqual(await garbage.take(700, 1000, 1000), [first]);
-    await files.restore(late, 700);
+    await fileChanges.restore(late, 700);
     assert.equal(await files.get(first), undefined, 'the sweeper has it: its volumes may be gone');
     await garbage.forget(first);
     await assertSums(stores.one, stores.sql, [ann]);
@@ -194,7 +194,9 @@ export function filesContract(stores: Stores): void {
     const ann = fresh('u');
     const fileId = await filed(stores.one, ann);
     const removed = await Promise.all(
-      Array.from({ length: 10 }, (_, at) => (at % 2 ? stores.one : stores.two).files.remove(fileId, NOW)),
+      Array.from({ length: 10 }, (_, at) =>
+        (at % 2 ? stores.one : stores.two).fileChanges.remove(fileId, NOW),
+      ),
     );
     assert.equal(removed.filter((row) => row !== undefined).length, 1);
     await stores.one.garbage.forget(fileId);
@@ -209,17 +211,21 @@ export function filesContract(stores: Stores): void {
     const target = (dir = 0) => ({ fileId: newId(), owner: ann, dirId: dir, leaseUntil: NOW + 10, now: NOW });
     const targets = Array.from({ length: 10 }, () => target());
     const begun = await Promise.all(
-      targets.map((one, at) => (at % 2 ? stores.one : stores.two).files.beginClone(source, one)),
+      targets.map((one, at) => (at % 2 ? stores.one : stores.two).fileChanges.beginClone(source, one)),
     );
     assert.equal(begun.filter((result) => result === 'begun').length, 1);
     assert.equal(begun.filter((result) => result === 'exists').length, 9);
     const elsewhere = target(dirId);
-    assert.equal(await stores.one.files.beginClone(source, elsewhere), 'begun', 'another directory is free');
-    assert.equal(await stores.one.files.beginClone(source, target(2 ** 40)), 'no directory');
+    assert.equal(
+      await stores.one.fileChanges.beginClone(source, elsewhere),
+      'begun',
+      'another directory is free',
+    );
+    assert.equal(await stores.one.fileChanges.beginClone(source, target(2 ** 40)), 'no directory');
     const mine = targets[begun.indexOf('begun')]!;
-    assert.equal(await stores.two.files.finishClone(source, mine), 'done');
-    assert.equal(await stores.one.files.finishClone(source, mine), 'lease lost', 'only once');
-    assert.equal(await stores.one.files.beginClone(source, target()), 'exists');
+    assert.equal(await stores.two.fileChanges.finishClone(source, mine), 'done');
+    assert.equal(await stores.one.fileChanges.finishClone(source, mine), 'lease lost', 'only once');
+    assert.equal(await stores.one.fileChanges.beginClone(source, target()), 'exists');
     const { seq, ...clone } = (await stores.one.files.get(mine.fileId))!;
     assert.ok(seq > source.seq);
     const expected = { ...source, file_id: mine.fileId, cloned_from: sourceId } as Partial<typeof source>;
@@ -227,7 +233,7 @@ export function filesContract(stores: Stores): void {
     assert.deepEqual(clone, expected);
     assert.deepEqual(await stores.one.files.volumes(mine.fileId), await stores.one.files.volumes(sourceId));
     await stores.one.dirs.remove(ann, dirId);
-    assert.equal(await stores.one.files.finishClone(source, elsewhere), 'done');
+    assert.equal(await stores.one.fileChanges.finishClone(source, elsewhere), 'done');
     assert.equal((await stores.one.files.get(elsewhere.fileId))?.dir_id, 0, 'its directory is no more');
     await assertSums(stores.one, stores.sql, [ann]);
   });
@@ -244,7 +250,7 @@ export function filesContract(stores: Stores): void {
       }),
     );
     const begun = await Promise.all(
-      targets.map((one, at) => (at % 2 ? stores.one : stores.two).files.beginClone(source, one, quota)),
+      targets.map((one, at) => (at % 2 ? stores.one : stores.two).fileChanges.beginClone(source, one, quota)),
     );
     assert.equal(begun.filter((result) => result === 'begun').length, 4, '20 + 4 * 20 fit into 100');
     assert.equal(begun.filter((result) => result === 'over quota').length, 8);
@@ -252,19 +258,19 @@ export function filesContract(stores: Stores): void {
     const tiny = newTransfer({ fileSize: 1, storedSize: 1 });
     assert.equal(await stores.one.transfers.create(tiny, ids, { quota }), 'over quota');
     const [done, lost, ...rest] = targets.filter((_, at) => begun[at] === 'begun');
-    assert.equal(await stores.two.files.finishClone(source, done!), 'done');
+    assert.equal(await stores.two.fileChanges.finishClone(source, done!), 'done');
     await stores.one.garbage.take(NOW + 20, NOW + 30, 1000);
     const refused = targets[begun.indexOf('over quota')]!;
     for (let more = 0; more < 3; more++) {
       const dirId = (await stores.one.dirs.create(ann, `more ${more}`, 1))!;
       const again = { ...refused, fileId: newId(), dirId };
       assert.equal(
-        await stores.one.files.beginClone(source, again, quota),
+        await stores.one.fileChanges.beginClone(source, again, quota),
         'begun',
         'given up ones do not count',
       );
     }
-    assert.equal(await stores.one.files.beginClone(source, refused, quota), 'over quota');
+    assert.equal(await stores.one.fileChanges.beginClone(source, refused, quota), 'over quota');
     for (const { fileId } of [lost!, ...rest]) await stores.one.garbage.forget(fileId);
     await assertSums(stores.one, stores.sql, [ann]);
   });
@@ -273,17 +279,17 @@ export function filesContract(stores: Stores): void {
     const ann = fresh('u');
     const sourceId = await filed(stores.one, ann);
     const source = (await stores.one.files.get(sourceId))!;
-    const { files, garbage } = stores.one;
+    const { fileChanges, files, garbage } = stores.one;
     const slow = { fileId: newId(), owner: ann, dirId: 0, leaseUntil: 800, now: NOW };
-    assert.equal(await files.beginClone(source, slow), 'begun');
+    assert.equal(await fileChanges.beginClone(source, slow), 'begun');
     assert.deepEqual(await garbage.take(799, 2000, 1000), []);
     assert.deepEqual(await garbage.take(800, 2000, 1000), [slow.fileId]);
-    assert.equal(await files.finishClone(source, slow), 'lease lost', 'its volumes may be gone');
+    assert.equal(await fileChanges.finishClone(source, slow), 'lease lost', 'its volumes may be gone');
     await garbage.forget(slow.fileId);
     const next = { fileId: newId(), owner: ann, dirId: 0, leaseUntil: 800, now: NOW };
-    assert.equal(await files.beginClone(source, next), 'begun', 'the place is free again');
-    await files.remove(sourceId, NOW);
-    assert.equal(await files.finishClone(source, next), 'source vanished');
+    assert.equal(await fileChanges.beginClone(source, next), 'begun', 'the place is free again');
+    await fileChanges.remove(sourceId, NOW);
+    assert.equal(await fileChanges.finishClone(source, next), 'source vanished');
     assert.equal(await files.get(next.fileId), undefined);
     await garbage.forget(next.fileId);
     await garbage.forget(sourceId);
@@ -304,7 +310,7 @@ export function filesContract(stores: Stores): void {
     assert.ok(all > 2n ** 63n);
     assert.deepEqual(await stores.two.usage(ann), { bytes: all, counted: all });
     assert.equal((await stores.two.dirs.list(ann))[0]?.size, all);
-    await stores.one.files.remove(first, NOW);
+    await stores.one.fileChanges.remove(first, NOW);
     assert.equal((await stores.two.usage(ann)).bytes, all - BigInt(largest));
     await stores.one.dirs.remove(ann, dirId);
     await assertSums(stores.one, stores.sql, [ann]);

@@ -109,11 +109,11 @@ async function run(stores: Stores, model: Model, one: Step): Promise<void> {
   if (fileId === undefined) return;
   switch (one.do) {
     case 'move':
-      assert.equal(await store.files.move((await store.files.get(fileId))!, owner, dirId), 'moved');
+      assert.equal(await store.fileChanges.move((await store.files.get(fileId))!, owner, dirId), 'moved');
       files.set(fileId, dirId);
       return;
     case 'remove':
-      await store.files.remove(fileId, NOW);
+      await store.fileChanges.remove(fileId, NOW);
       await store.garbage.forget(fileId);
       files.delete(fileId);
       return;
@@ -124,18 +124,18 @@ async function run(stores: Stores, model: Model, one: Step): Promise<void> {
       return;
     case 'name': {
       const name = { fileId, fileName: 'new', encParams: '{"k":1}', match: MATCH, dirId };
-      assert.deepEqual(await store.renaming.files(owner, [name]), []);
+      assert.deepEqual(await store.fileChanges.rename(owner, [name]), []);
       files.set(fileId, dirId);
       return;
     }
     case 'put back':
-      await store.files.restore((await store.files.remove(fileId, NOW))!, NOW);
+      await store.fileChanges.restore((await store.fileChanges.remove(fileId, NOW))!, NOW);
       return;
     case 'clone': {
       const source = (await store.files.get(fileId))!;
       const target = { fileId: newId(), owner, dirId, leaseUntil: NOW, now: NOW };
-      if ((await store.files.beginClone(source, target)) !== 'begun') return;
-      assert.equal(await store.files.finishClone(source, target), 'done');
+      if ((await store.fileChanges.beginClone(source, target)) !== 'begun') return;
+      assert.equal(await store.fileChanges.finishClone(source, target), 'done');
       files.set(target.fileId, dirId);
     }
   }

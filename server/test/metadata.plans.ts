@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { addUsage, mendUsage, wrongUsage } from '../src/files/usage.ts';
+import { moveUsage } from '../src/files/quota.ts';
+import { findWrongUsage, repairUsage } from '../src/files/quota-recount.ts';
 import { Metadata } from '../src/metadata.ts';
 import { storeSamples } from '../src/node-metrics.ts';
 import { TotalsCount } from '../src/operator/totals.ts';
@@ -183,7 +184,7 @@ async function fillPostgres(sql: SqlStore, large: string[]): Promise<void> {
 async function askTheRest(stores: Stores, statements: Statement[]): Promise<void> {
   const sql = recording(stores.sql, statements);
   const metadata = new Metadata(sql);
-  const { accounts, arrivals, dirs, files, garbage, pulls, sessions, transfers } = metadata;
+  const { accounts, arrivals, dirs, fileChanges, files, garbage, pulls, sessions, transfers } = metadata;
   const [ann, token] = [fresh('u'), fresh('t')];
   const fileId = await filed(stores.one, ann);
   await openSession({ sql }, token, ann, 5);
@@ -248,7 +249,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
     await metadata.trash.empty(caller, [fileId], 1);
     await metadata.lookUpUsage().admin();
   }
-  await files.places([fileId]);
+  await files.locations([fileId]);
   await metadata.trash.expire(1, 1, 10);
   await dirs.remove(ann, dirId);
   // Limits.
@@ -257,7 +258,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   assert.equal(await transfers.create(newTransfer(), at, bounds), 'created');
   await transfers.beginStoringWithin(10_000, at.transferId, fresh('u'));
   const clone = { fileId: newId(), owner: ann, dirId: 0, leaseUntil: 1 };
-  assert.equal(await files.beginClone((await files.get(fileId))!, clone, 10_000), 'begun');
+  assert.equal(await fileChanges.beginClone((await files.get(fileId))!, clone, 10_000), 'begun');
   // A start, and rounds of cleaning up.
   await metadata.streamed.releaseClaims();
   await arrivals.expire();
@@ -279,8 +280,8 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
     for await (const _ of rowsOf(sql, table)) break;
     for await (const _ of rowsOf(sql, table, ['files', 'dirs', 'audit_log'].includes(table) ? 1 : 'x')) break;
   }
-  for await (const owner of wrongUsage(sql)) assert.fail(`the sums of ${owner}`);
-  await mendUsage(sql, ann);
+  for await (const owner of findWrongUsage(sql)) assert.fail(`the sums of ${owner}`);
+  await repairUsage(sql, ann);
   await sessions.close(token);
   await metadata.store.contest(1);
 }
@@ -326,13 +327,14 @@ export function plansContract(stores: Stores): void {
     await stores.sql.execute('UPDATE usage SET bytes_low = 5 WHERE owner = ? AND dir_id = -1', bytes);
     await filed(stores.one, missing, { now: NOW });
     await stores.sql.execute('DELETE FROM usage WHERE owner = ?', missing);
-    await addUsage(stores.sql, '', 0, { files: 1, bytes: 0, counted: 0 });
+    const empty = { owner: '', size: 0, stored_size: 0, extra: 0 };
+    await moveUsage(stores.sql, [{ ...empty, from: 'nowhere', to: 0 }]);
     const statements: Statement[] = [];
-    const found = await Array.fromAsync(wrongUsage(recording(stores.sql, statements)));
+    const found = await Array.fromAsync(findWrongUsage(recording(stores.sql, statements)));
     assert.deepEqual(found, ['', files, bytes, missing]);
     assert.ok(Math.max(...statements.map(({ rows }) => rows)) <= 200, 'never all of them at once');
-    for (const owner of found) await mendUsage(stores.sql, owner);
-    assert.deepEqual(await Array.fromAsync(wrongUsage(stores.sql)), []);
+    for (const owner of found) await repairUsage(stores.sql, owner);
+    assert.deepEqual(await Array.fromAsync(findWrongUsage(stores.sql)), []);
     assert.equal((await stores.one.usage(missing)).bytes, 10n);
     await stores.sql.execute("DELETE FROM usage WHERE owner LIKE 'many_%'");
   });

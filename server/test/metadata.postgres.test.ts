@@ -271,9 +271,9 @@ test('of many clones to the root at once, one begins; none passes one that just 
   const results = await Promise.all(
     Array.from({ length: 20 }, async (_, at) => {
       const target = { fileId: newId(), owner: 'ann', dirId: 0, leaseUntil: NOW, now: NOW };
-      const { files } = nodes[at % 2]!;
-      const begun = await files.beginClone(source, target);
-      return begun === 'begun' ? files.finishClone(source, target) : begun;
+      const { fileChanges } = nodes[at % 2]!;
+      const begun = await fileChanges.beginClone(source, target);
+      return begun === 'begun' ? fileChanges.finishClone(source, target) : begun;
     }),
   );
   assert.deepEqual(

@@ -133,7 +133,7 @@ export function receivedContract(stores: Stores): void {
   test('what has expired is not listed, and what its owner deleted is counted', async () => {
     const ann = await person();
     const [soon, lost] = [await given(ann, { expiresAt: NOW + 5 }), await given(ann)];
-    await stores.one.files.remove(lost.files[0]!, NOW);
+    await stores.one.fileChanges.remove(lost.files[0]!, NOW);
     const { received } = stores.one;
     assert.equal((await received.list(ann.accountId, NOW)).length, 2);
     const listed = await received.list(ann.accountId, NOW + 5);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endLongestUnused, insertSession } from '../src/accounts/sessions-table.ts';
-import { addUsage } from '../src/files/usage.ts';
+import { moveUsage } from '../src/files/quota.ts';
 import { recordAudit } from '../src/operator/audit-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { begin, DIGEST, filed, fresh, NOW, openSession } from './metadata.fixture.ts';
@@ -161,8 +161,9 @@ export function sessionsContract(stores: Stores): void {
     const session = await openSession(stores, token, username, 5);
     const nothing = { ...session, bytes: 0n, quota: null, rev: 0 };
     assert.deepEqual(await stores.one.lookUpUsage().session(token), nothing);
-    await addUsage(stores.sql, username, 0, { files: 1, bytes: 2 ** 52, counted: 1 });
-    await addUsage(stores.sql, username, 7, { files: 1, bytes: 2 ** 52 + 1, counted: 1 });
+    const file = { owner: username, stored_size: 1, extra: 0, from: 'nowhere' as const };
+    await moveUsage(stores.sql, [{ ...file, size: 2 ** 52, to: 0 }]);
+    await moveUsage(stores.sql, [{ ...file, size: 2 ** 52 + 1, to: 7 }]);
     const found = await stores.one.lookUpUsage().session(token);
     assert.deepEqual(found, { ...session, bytes: 2n ** 53n + 1n, quota: null, rev: 2 });
     assert.equal((await stores.one.usage(username)).bytes, found?.bytes);

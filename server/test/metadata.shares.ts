@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { insertFile } from '../src/files/files-table.ts';
+import { insertFile } from '../src/files/file-changes-table.ts';
 import { copyShareParts } from '../src/sharing/share-parts.ts';
 import type { NewShare } from '../src/sharing/shares-table.ts';
 import type { Stores } from './metadata.contract.ts';
@@ -204,9 +204,9 @@ export function sharesContract(stores: Stores): void {
 
   test('what its owner deletes is not served, and counted as missing', async () => {
     const share = await shared();
-    const { shares, files } = stores.one;
+    const { shares, fileChanges } = stores.one;
     await shares.takeTicket(share.id, 'ticket', NOW);
-    await files.remove(share.files[0]!, NOW);
+    await fileChanges.remove(share.files[0]!, NOW);
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
     assert.deepEqual(await shares.present(share.id), []);
     const [listed] = await shares.list(share.owner);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomInt } from 'node:crypto';
 import { test } from 'node:test';
-import { wrongUsage } from '../src/files/usage.ts';
+import { findWrongUsage } from '../src/files/quota-recount.ts';
 import type { Metadata } from '../src/metadata.ts';
 import type { Stores } from './metadata.contract.ts';
 import { assertSums, filed, fresh, ids, NOW, newId } from './metadata.fixture.ts';
@@ -34,7 +34,7 @@ export function stormContract(stores: Stores): void {
       (store) => store.trash.restore(ann, [some(known)]),
       (store) => store.trash.empty(ann, [some(known)], NOW),
       (store) => store.trash.expire(LONG_AGO, NOW, 1),
-      (store) => store.files.remove(some(known), NOW),
+      (store) => store.fileChanges.remove(some(known), NOW),
       (store) => {
         const names = [...new Set(batch())].map((fileId) => ({
           ...{
@@ -45,18 +45,18 @@ export function stormContract(stores: Stores): void {
             dirId: some([...places, undefined]),
           },
         }));
-        return store.renaming.files(ann, names);
+        return store.fileChanges.rename(ann, names);
       },
       async (store) => {
         const file = await store.files.get(some(known));
-        if (file) await store.files.move(file, ann, some(places));
+        if (file) await store.fileChanges.move(file, ann, some(places));
       },
       async (store) => {
         const source = await store.files.get(some(known));
         if (!source) return;
         const target = { fileId: newId(), owner: ann, dirId: some(places), leaseUntil: NOW, now: NOW };
-        if ((await store.files.beginClone(source, target)) !== 'begun') return;
-        if ((await store.files.finishClone(source, target)) === 'done') known.push(target.fileId);
+        if ((await store.fileChanges.beginClone(source, target)) !== 'begun') return;
+        if ((await store.fileChanges.finishClone(source, target)) === 'done') known.push(target.fileId);
       },
       async (store) => known.push(await filed(store, ann, { dirId: 0, count: 2 })),
       (store) => store.thumbnails.set(some(known), { idx: 0, size: 9, sha256: 'cd'.repeat(32) }),
@@ -67,8 +67,8 @@ export function stormContract(stores: Stores): void {
         places.push((await store.dirs.create(ann, fresh('d'), 1))!);
       },
       async (store) => {
-        const held = await store.files.remove(some(known), NOW + 1);
-        if (held) await store.files.restore(held, NOW + 1);
+        const held = await store.fileChanges.remove(some(known), NOW + 1);
+        if (held) await store.fileChanges.restore(held, NOW + 1);
       },
     ];
     const actor = async (_: unknown, at: number) => {
@@ -77,7 +77,7 @@ export function stormContract(stores: Stores): void {
     await Promise.all(Array.from({ length: ACTORS }, actor));
 
     await assertSums(stores.one, stores.sql, [ann]);
-    for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, ann, 'sums differ');
+    for await (const owner of findWrongUsage(stores.sql)) assert.notEqual(owner, ann, 'sums differ');
     const standing = new Set((await stores.one.dirs.list(ann)).map(({ dir_id }) => dir_id));
     const trashed = (await stores.one.trash.list(ann, { limit: 1000 })).map(({ file_id }) => file_id);
     const listed = await ids(stores.two, ann);

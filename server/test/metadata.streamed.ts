@@ -103,7 +103,7 @@ export function streamedContract(stores: Stores): void {
       const { enc_params } = (await stores.two.files.get(fileId))!;
       const match = createHash('sha256').update(btoa(enc_params)).digest('hex');
       const renamed = { fileId, fileName: 'renamed', encParams: '{"other":1}', match, dirId: undefined };
-      assert.deepEqual(await stores.two.renaming.files(creator, [renamed]), []);
+      assert.deepEqual(await stores.two.fileChanges.rename(creator, [renamed]), []);
       const after = await complete(file(3));
       assert.ok(typeof after === 'object' && after.status === 'done');
       assert.equal(await complete(file(3, { fileName: 'renamed', encParams: '{"other":1}' })), 'other');

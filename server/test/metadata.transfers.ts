@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { wrongUsage } from '../src/files/usage.ts';
+import { findWrongUsage } from '../src/files/quota-recount.ts';
 import type { Stores } from './metadata.contract.ts';
 import {
   assertSums,
@@ -201,7 +201,7 @@ export function transfersContract(stores: Stores): void {
     const same = files.map(({ init, ids }) => ({ init, ids: { ...ids, fileId: newId() } }));
     const again = await stores.two.transfers.createDone(same);
     assert.deepEqual(again, ['taken', 'no directory', 'taken', 'created', 'taken', 'created']);
-    for await (const owner of wrongUsage(stores.sql)) assert.notEqual(owner, ann, 'sums differ');
+    for await (const owner of findWrongUsage(stores.sql)) assert.notEqual(owner, ann, 'sums differ');
   });
 
   test('many at once that name the same directories and ids in other orders all come to an end', async () => {
@@ -353,7 +353,7 @@ export function transfersContract(stores: Stores): void {
   });
 
   test('a done transfer lives as long as its file: it goes with it and comes back with it', async () => {
-    const { transfers, files, pulls } = stores.one;
+    const { transfers, fileChanges, files, pulls } = stores.one;
     const [ann, ben] = [fresh('u'), fresh('u')];
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
     const { transferId, fileId } = await begin(stores.one, ann, { now: 1000, dirId });
@@ -367,17 +367,17 @@ export function transfersContract(stores: Stores): void {
     const file = await files.get(fileId);
     assert.equal(file?.enc_params, '{"k":1}', 'the file has what the transfer gave up');
 
-    const removed = await files.remove(fileId, NOW);
+    const removed = await fileChanges.remove(fileId, NOW);
     assert.equal(await transfers.get(transferId), undefined);
     assert.equal(await pulls.landed(transferId), '');
-    await files.restore(removed!, NOW);
+    await fileChanges.restore(removed!, NOW);
     assert.deepEqual(await stores.two.transfers.get(transferId), done);
     // In the creator's directory, though somebody else owns the file.
     assert.equal((await stores.two.files.get(fileId))?.dir_id, dirId);
     await stores.one.dirs.remove(ann, dirId);
     assert.equal((await stores.two.files.get(fileId))?.dir_id, 0);
 
-    await files.remove(fileId, NOW);
+    await fileChanges.remove(fileId, NOW);
     await stores.one.garbage.forget(fileId);
     assert.equal(await transfers.get(transferId), undefined);
     assert.equal(await stores.one.garbage.isKnown(fileId), false);
@@ -412,7 +412,7 @@ export function transfersContract(stores: Stores): void {
     all.push(...mine(await stores.one.garbage.take(500, 900, 1000)));
     assert.deepEqual(all.sort(), fileIds.sort());
     assert.deepEqual(mine(await stores.two.garbage.take(899, 1900, 1000)), []);
-    await stores.one.garbage.hold(fileIds[0]!, 5000);
+    await stores.one.garbage.extendLease(fileIds[0]!, 5000);
     assert.deepEqual(mine(await stores.two.garbage.take(900, 1900, 1000)).sort(), fileIds.slice(1));
     await stores.one.garbage.release();
     assert.deepEqual(mine(await stores.two.garbage.take(0, 1900, 1000)).sort(), fileIds);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
-import { mendUsage } from '../src/files/usage.ts';
+import { repairUsage } from '../src/files/quota-recount.ts';
 import type { Stores } from './metadata.contract.ts';
 import { assertSums, DIGEST, filed, fresh, ids, NOW, newId, openSession } from './metadata.fixture.ts';
 
@@ -70,27 +70,27 @@ export function trashContract(stores: Stores): void {
 
   test('nobody else uses what is in the trash', async () => {
     const ann = fresh('u');
-    const { files, renaming, trash } = stores.one;
+    const { fileChanges, files, trash } = stores.one;
     const token = fresh('t');
     await openSession(stores, token, ann, 5);
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
     const fileId = await filed(stores.one, ann, { count: 2 });
     const before = (await files.get(fileId))!;
     const clone = { fileId: newId(), owner: ann, dirId, leaseUntil: NOW, now: NOW };
-    assert.equal(await files.beginClone(before, clone), 'begun');
+    assert.equal(await fileChanges.beginClone(before, clone), 'begun');
     await trash.put(ann, [fileId], NOW);
     assert.equal(await files.readable(fileId, 1), undefined);
     assert.equal((await files.lookUp(fileId, 1).session(token))?.file, undefined);
-    assert.equal(await files.move(before, ann, dirId), 'no file');
-    assert.equal(await files.finishClone(before, clone), 'source vanished');
-    assert.deepEqual(await renaming.files(ann, [named(fileId)]), [fileId]);
+    assert.equal(await fileChanges.move(before, ann, dirId), 'no file');
+    assert.equal(await fileChanges.finishClone(before, clone), 'source vanished');
+    assert.deepEqual(await fileChanges.rename(ann, [named(fileId)]), [fileId]);
     await trash.restore(ann, [fileId]);
-    assert.equal(await files.finishClone(before, clone), 'done');
+    assert.equal(await fileChanges.finishClone(before, clone), 'done');
     // A copy in the trash is none in the directory.
     await trash.put(ann, [clone.fileId], NOW);
     const again = { ...clone, fileId: newId() };
-    assert.equal(await files.beginClone(before, again), 'begun');
-    assert.equal(await files.finishClone(before, again), 'done');
+    assert.equal(await fileChanges.beginClone(before, again), 'begun');
+    assert.equal(await fileChanges.finishClone(before, again), 'done');
     assert.equal((await files.get(again.fileId))?.trashed_at, 0);
     assert.equal((await files.readable(fileId, 2))?.volume?.sha256, DIGEST);
     await assertSums(stores.one, stores.sql, [ann]);
@@ -186,7 +186,7 @@ export function trashContract(stores: Stores): void {
 
   test('names move files to other directories, or none of them', async () => {
     const [ann, ben] = [fresh('u'), fresh('u')];
-    const { files, renaming } = stores.one;
+    const { fileChanges, files } = stores.one;
     const [a, b] = [
       (await stores.one.dirs.create(ann, 'a', 1))!,
       (await stores.one.dirs.create(ann, 'b', 1))!,
@@ -195,23 +195,23 @@ export function trashContract(stores: Stores): void {
     const made = [await filed(stores.one, ann, { dirId: a }), await filed(stores.one, ann)];
     for (const dirId of [foreign, -1, 2 ** 40]) {
       const names = [named(made[0]!, b), named(made[1]!, dirId)];
-      assert.equal(await renaming.files(ann, names), 'no directory');
+      assert.equal(await fileChanges.rename(ann, names), 'no directory');
     }
     const gone = newId();
-    assert.deepEqual(await renaming.files(ann, [named(made[0]!, b), named(gone, b)]), [gone]);
+    assert.deepEqual(await fileChanges.rename(ann, [named(made[0]!, b), named(gone, b)]), [gone]);
     assert.equal((await files.get(made[0]!))?.dir_id, a);
-    assert.deepEqual(await renaming.files(ann, [named(made[0]!), named(made[1]!, b)]), []);
+    assert.deepEqual(await fileChanges.rename(ann, [named(made[0]!), named(made[1]!, b)]), []);
     assert.deepEqual(await Promise.all(made.map(async (id) => (await files.get(id))?.dir_id)), [a, b]);
     await assertSums(stores.one, stores.sql, [ann, ben]);
-    assert.deepEqual(await renaming.files(ann, [named(made[0]!, 0), named(made[1]!, a)]), []);
+    assert.deepEqual(await fileChanges.rename(ann, [named(made[0]!, 0), named(made[1]!, a)]), []);
     await assertSums(stores.one, stores.sql, [ann, ben]);
     // To and fro at once, while a directory goes.
     const both = (to: number) => made.map((id) => named(id, to));
     const results = await Promise.all([
-      stores.one.renaming.files(ann, both(a)),
-      stores.two.renaming.files(ann, both(b).toReversed()),
+      stores.one.fileChanges.rename(ann, both(a)),
+      stores.two.fileChanges.rename(ann, both(b).toReversed()),
       stores.one.dirs.remove(ann, a),
-      stores.two.files.move((await files.get(made[0]!))!, ann, b),
+      stores.two.fileChanges.move((await files.get(made[0]!))!, ann, b),
     ]);
     assert.deepEqual(results[1], []);
     for (const id of made) assert.ok([0, b].includes((await files.get(id))!.dir_id));
@@ -220,7 +220,7 @@ export function trashContract(stores: Stores): void {
 
   test('every change of files and directories makes another state, and nothing else does', async () => {
     const [ann, ben] = [fresh('u'), fresh('u')];
-    const { dirs, files, renaming, transfers, trash } = stores.one;
+    const { dirs, fileChanges, files, transfers, trash } = stores.one;
     const token = fresh('t');
     await openSession(stores, token, ann, 5);
     const seen = new Set<number>();
@@ -243,14 +243,14 @@ export function trashContract(stores: Stores): void {
     await changes('a directory', async () => {
       dirId = (await dirs.create(ann, 'd', 1))!;
     });
-    await changes('its name', () => renaming.dir(ann, dirId, { name: 'e', match: 'd' }));
-    await changes('a move', async () => files.move((await files.get(fileId))!, ann, dirId));
-    await changes('a name', () => renaming.files(ann, [named(fileId)]));
+    await changes('its name', () => dirs.rename(ann, dirId, { name: 'e', match: 'd' }));
+    await changes('a move', async () => fileChanges.move((await files.get(fileId))!, ann, dirId));
+    await changes('a name', () => fileChanges.rename(ann, [named(fileId)]));
     await changes('the trash', () => trash.put(ann, [fileId], NOW));
     await changes('a restore', () => trash.restore(ann, [fileId]));
     await stays('a restore of what is there', () => trash.restore(ann, [fileId]));
     await stays('another account', () => filed(stores.one, ben));
-    await stays('a name that is refused', () => renaming.files(ann, [{ ...named(fileId), match: '0' }]));
+    await stays('a name that is refused', () => fileChanges.rename(ann, [{ ...named(fileId), match: '0' }]));
     await stays('a directory that is there', () => dirs.create(ann, 'e', 1));
     await stays('an upload that begins', async () => {
       const ids = { transferId: fresh('t'), fileId: newId(), creator: ann, now: NOW };
@@ -265,10 +265,10 @@ export function trashContract(stores: Stores): void {
       await transfers.create({ ...init, streamed: 'no', volumes: [] }, ids, { quota: 10_000 });
     });
     await changes('a directory that goes', () => dirs.remove(ann, dirId));
-    await changes('sums that are mended', () => mendUsage(stores.sql, ann));
-    await changes('a file that goes', () => files.remove(fileId, NOW));
+    await changes('sums that are mended', () => repairUsage(stores.sql, ann));
+    await changes('a file that goes', () => fileChanges.remove(fileId, NOW));
     await stores.one.garbage.forget(fileId);
-    await changes('sums of nothing that are mended', () => mendUsage(stores.sql, ann));
+    await changes('sums of nothing that are mended', () => repairUsage(stores.sql, ann));
     await changes('a directory without files', async () => {
       dirId = (await dirs.create(ann, 'f', 1))!;
     });
@@ -276,7 +276,7 @@ export function trashContract(stores: Stores): void {
     const theirs = (await dirs.create(ben, 'd', 1))!;
     const made = await filed(stores.one, ann);
     await stores.sql.execute('UPDATE files SET dir_id = ? WHERE file_id = ?', theirs, made);
-    await mendUsage(stores.sql, ann);
+    await repairUsage(stores.sql, ann);
     await changes("another's directory that goes", () => dirs.remove(ben, theirs));
     assert.equal((await files.get(made))?.dir_id, 0);
   });

@@ -87,7 +87,7 @@ test('nothing is written to the store, and nothing removed, while the service is
   const service = await InProcess.start(t);
   const { metadata, volumes } = service.services;
   const [kept, deleted] = [await service.upload([randomBytes(9)]), await service.upload([randomBytes(9)])];
-  await metadata.files.remove(deleted, 0);
+  await metadata.fileChanges.remove(deleted, 0);
   await metadata.documents.outdate(kept);
   const bytes = randomBytes(9);
   const transferId = await service.begin([bytes]);

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { matchesTag } from '../src/files/download.ts';
+import { matchesEtag } from '../src/files/download.ts';
 import { formatRanges, parseRanges } from '../src/transfers/pull/number-ranges.ts';
 
 test('If-None-Match compares weakly, in lists, and knows the star', () => {
   for (const header of ['"a"', 'W/"a"', '"b", "a"', '"b",W/"a" ', '*', ' * ']) {
-    assert.equal(matchesTag(header, '"a"'), true, header);
+    assert.equal(matchesEtag(header, '"a"'), true, header);
   }
   for (const header of [undefined, '', 'a', '"b"', '"a', '"A"', '"ab"']) {
-    assert.equal(matchesTag(header, '"a"'), false, String(header));
+    assert.equal(matchesEtag(header, '"a"'), false, String(header));
   }
 });
 

@@ -94,7 +94,7 @@ test('a file that is deleted while the scrub looks at it is no fault', async (t)
   for (const place of await onDisk(fileId)) await rm(place);
   const open = store.open.bind(store);
   t.mock.method(store, 'open', async (...args: Parameters<typeof open>) => {
-    await metadata.files.remove(fileId, clock);
+    await metadata.fileChanges.remove(fileId, clock);
     return open(...args);
   });
   await work(scrub());

@@ -16,7 +16,7 @@ test('a clone whose end a failover lost has a manifest: it stays; one that is cu
   const source = (await metadata.files.get(file_id))!;
   const begun = async (dirId: number, manifest: boolean) => {
     const fileId = randomBytes(16).toString('hex');
-    await metadata.files.beginClone(source, { fileId, owner: 'admin', dirId, leaseUntil: 1 });
+    await metadata.fileChanges.beginClone(source, { fileId, owner: 'admin', dirId, leaseUntil: 1 });
     await volumes.copy(file_id, fileId, await metadata.files.volumes(file_id));
     if (manifest) await volumes.writeManifest({ ...(await volumes.manifest(file_id))!, file_id: fileId });
     return fileId;
@@ -182,7 +182,7 @@ test('an account that cannot be cleared keeps nothing else waiting; while the se
   const hasManifest = async (id: string) =>
     id === file_id ? Promise.reject(fault) : volumes.hasManifest(id);
   const gone = await service.upload([randomBytes(9)]);
-  await metadata.files.remove(gone, 0);
+  await metadata.fileChanges.remove(gone, 0);
   const stores = { ...service.services, volumes: { ...volumes, hasManifest } };
   await assert.rejects(
     new Sweeper({ ...stores, shared: false }).sweep(),

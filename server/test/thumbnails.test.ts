@@ -52,12 +52,12 @@ test('a thumbnail that is lost is found and forgotten, one without a record goes
   );
   await rm(at);
   await mkdir(at);
-  const caller = { username: 'admin', downloadRate: null } as Parameters<typeof thumbnails.several>[1];
+  const caller = { username: 'admin', downloadRate: null } as Parameters<typeof thumbnails.readMany>[1];
   const read = new Map(
-    (await thumbnails.several([broken, fileId], caller)).map((one) => [one.file_id, one.thumbnail]),
+    (await thumbnails.readMany([broken, fileId], caller)).map((one) => [one.file_id, one.thumbnail]),
   );
   assert.deepEqual([read.get(fileId), read.get(broken)], [bytes.toString('base64'), null]);
-  await assert.rejects(thumbnails.several([broken], caller));
+  await assert.rejects(thumbnails.readMany([broken], caller));
   await rm(at, { recursive: true });
   await writeFile(at, 'picture');
   // As a crash leaves one, between its bytes and the record.

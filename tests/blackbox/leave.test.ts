@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { mendUsage } from '../../server/src/files/usage.ts';
+import { repairUsage } from '../../server/src/files/quota-recount.ts';
 import {
   admin,
   assertDetail,
@@ -83,7 +83,7 @@ describe('the end of an account', () => {
     const root = admin(service);
     const ownerless = await upload(root, makeFile([60]));
     await sql.execute("UPDATE files SET owner = '' WHERE file_id = ?", ownerless.fileId);
-    for (const owner of ['admin', '']) await mendUsage(sql, owner);
+    for (const owner of ['admin', '']) await repairUsage(sql, owner);
 
     assertOk(await leave(user));
     const listed = await listFiles(friend);

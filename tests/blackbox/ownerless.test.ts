@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Directory, pathOf } from '@szafa/protocol';
 import { readConfig } from '../../server/src/config.ts';
-import { mendUsage } from '../../server/src/files/usage.ts';
+import { repairUsage } from '../../server/src/files/quota-recount.ts';
 import { openDatabase } from '../../server/src/services.ts';
 import {
   admin,
@@ -31,7 +31,7 @@ async function uploadOwnerless(): Promise<Uploaded> {
   const sql = await openDatabase(readConfig({ SZ_DATA: service.data, ...storeEnvironment(service.id) }));
   try {
     await sql.execute("UPDATE files SET owner = '' WHERE file_id = ?", made.fileId);
-    for (const owner of ['admin', '']) await mendUsage(sql, owner);
+    for (const owner of ['admin', '']) await repairUsage(sql, owner);
   } finally {
     await sql.close();
   }

@@ -29,7 +29,7 @@ class Workshop {
     this.metadata = metadata;
     this.volumes = volumes;
     const space = openSpace(config);
-    this.files = new Files(metadata, volumes, space, config, { mayRemove: async () => true });
+    this.files = new Files({ metadata, volumes, space, config, custody: { mayRemove: async () => true } });
     this.#transfers = new Transfers(metadata, volumes, space, config);
   }
 
@@ -118,12 +118,12 @@ export function documentTests(engines: Engines, kinds: readonly string[]): void 
         const id = await workshop.file();
         await files.move(id, 'ann', 0);
         // As a DELETE that has only got so far.
-        const record = (await metadata.files.remove(id, 7))!;
+        const record = (await metadata.fileChanges.remove(id, 7))!;
         const queue = workshop.queue((_, write) => write());
         assert.deepEqual(await queue.work(), []);
         assert.ok(await volumes.manifest(id));
         assert.deepEqual(await workshop.stale(), [id]);
-        await metadata.files.restore(record, 7);
+        await metadata.fileChanges.restore(record, 7);
         assert.deepEqual(await queue.work(), []);
         assert.equal((await volumes.manifest(id))?.rev, 2);
         assert.deepEqual(await workshop.stale(), []);

@@ -57,9 +57,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a quota of its own is not asked for',
-    file: 'server/src/files/quota-check.ts',
-    find: 'BigInt(quota ?? usual)',
-    replace: 'BigInt(usual)',
+    file: 'server/src/files/quota.ts',
+    find: 'counted + BigInt(more.counted) > BigInt(quota ?? usual)',
+    replace: 'counted + BigInt(more.counted) > BigInt(usual)',
     tests: [ACCOUNTS],
     only: 'a quota of its own',
   },

@@ -389,7 +389,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a delete that could not move the volumes loses the record',
     file: 'server/src/files/files.ts',
-    find: '      await this.#metadata.files.restore(removed, leaseUntil);\n',
+    find: '      await metadata.fileChanges.restore(removed, leaseUntil);\n',
     replace: '',
     tests: ['tests/faults/os-errors.test.ts'],
     only: 'delete with an OS failure',
@@ -404,8 +404,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a clone passes the quota',
     file: 'server/src/files/files.ts',
-    find: 'const quota = this.#config.quotaEnforced ? this.#config.quotaBytes : undefined;',
-    replace: 'const quota = undefined;',
+    find: 'leaseUntil: this.#now() + LEASE_MS }, this.#quota)',
+    replace: 'leaseUntil: this.#now() + LEASE_MS })',
     tests: ['tests/blackbox/quota.test.ts'],
     only: 'SZ_QUOTA_ENFORCE',
   },

@@ -89,7 +89,7 @@ export const mutants: Mutant[] = [
   {
     name: 'If-Range is ignored: parts of two versions are joined',
     file: 'server/src/files/download.ts',
-    find: '(condition === undefined || condition === tag)',
+    find: '(condition === undefined || condition === etag)',
     replace: '(condition !== null)',
     tests: [DOWNLOAD],
   },
@@ -320,22 +320,22 @@ export const mutants: Mutant[] = [
   {
     name: 'a last page that is full names a next one',
     file: 'server/src/files/file-list.ts',
-    find: 'const more = rows.length > most;',
-    replace: 'const more = rows.length >= most;',
+    find: 'const hasMore = rows.length > size;',
+    replace: 'const hasMore = rows.length >= size;',
     tests: ['tests/blackbox/files.test.ts', 'server/test/file-list.test.ts'],
   },
   {
     name: 'a page has as many files as somebody asks for',
     file: 'server/src/files/file-list.ts',
-    find: 'Math.min(Number(limit), longest)',
+    find: 'Math.min(Number(limit), list.pageSize)',
     replace: 'Number(limit)',
     tests: ['tests/blackbox/files.test.ts', 'server/test/file-list.test.ts'],
   },
   {
     name: 'the whole list ends after its first page',
     file: 'server/src/files/file-list.ts',
-    find: 'rows.length === most;',
-    replace: 'rows.length > most;',
+    find: 'rows.length === pageSize;',
+    replace: 'rows.length > pageSize;',
     tests: ['server/test/file-list.test.ts'],
   },
   {

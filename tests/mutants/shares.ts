@@ -156,7 +156,7 @@ export const mutants: Mutant[] = [
   {
     name: 'visitors get the enc_params of the owner',
     file: 'server/src/files/download.ts',
-    find: 'if (!forVisitor) said',
+    find: 'if (!forVisitor) result',
     replace: 'said',
     tests: [VISITS],
   },

@@ -113,7 +113,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file can be copied into a folder once only',
-    file: 'server/src/files/renaming-table.ts',
+    file: 'server/src/files/file-changes-table.ts',
     find: 'dir_id = ?, cloned_from = NULL, rev',
     replace: 'dir_id = ?, rev',
     tests: [OPERATIONS],

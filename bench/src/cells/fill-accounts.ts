@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { insertAccount } from '../../../server/src/accounts/accounts-table.ts';
 import { insertSession } from '../../../server/src/accounts/sessions-table.ts';
-import { insertFile } from '../../../server/src/files/files-table.ts';
+import { insertFile } from '../../../server/src/files/file-changes-table.ts';
 import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/platform/ids.ts';
 import { PostgresStore } from '../../../server/src/platform/sql/postgres.ts';
 import type { Sql, Value } from '../../../server/src/platform/sql/sql.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readConfig } from '../../../server/src/config.ts';
-import { type FileRow, insertFile } from '../../../server/src/files/files-table.ts';
+import { insertFile } from '../../../server/src/files/file-changes-table.ts';
+import type { FileRow } from '../../../server/src/files/files-table.ts';
 import { SqliteStore } from '../../../server/src/platform/sql/sqlite.ts';
 import { places } from '../../../server/src/services.ts';
 import { insertVolumes } from '../../../server/src/transfers/volumes-table.ts';

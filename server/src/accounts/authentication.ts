@@ -13,7 +13,7 @@ import {
   targetDir,
 } from '@szafa/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { DirRow } from '../files/directories-table.ts';
+import type { DirectoryRow } from '../files/directories-table.ts';
 import type { FilesQuery } from '../files/file-list.ts';
 import type { ReadableFile } from '../files/files-table.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
@@ -29,7 +29,7 @@ interface RouteData {
   bytes?: bigint;
   quota?: number | null;
   rev?: number;
-  dirs?: DirRow[];
+  dirs?: DirectoryRow[];
   file?: ReadableFile | undefined;
   transfer?: TransferState | undefined;
 }

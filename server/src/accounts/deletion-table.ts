@@ -1,5 +1,5 @@
 import { removeDir } from '../files/directories-table.ts';
-import { HELD, type HeldFile, removeFiles } from '../files/removal.ts';
+import { LOCKED_COLUMNS, type LockedFile, removeFiles } from '../files/file-changes-table.ts';
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { endShares } from '../sharing/received-table.ts';
@@ -110,8 +110,8 @@ export class DeletionsTable extends Queries {
   /** Removes the records of up to `limit` files and returns their number; the sweeper removes the volumes. */
   removeFiles(account: PendingDeletion, now: number, limit: number): Promise<number> {
     return this.#step(account, 0, async (tx) => {
-      const files = await tx.query<HeldFile>(
-        `SELECT ${HELD} FROM files WHERE owner = ? ORDER BY trashed_at, seq LIMIT ? ${tx.dialect.forUpdate}`,
+      const files = await tx.query<LockedFile>(
+        `SELECT ${LOCKED_COLUMNS} FROM files WHERE owner = ? ORDER BY trashed_at, seq LIMIT ? ${tx.dialect.forUpdate}`,
         ...[account.username, limit],
       );
       await removeFiles(tx, files, now);

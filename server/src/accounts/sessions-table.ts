@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { limits, type Scope } from '@szafa/protocol';
-import { holdDir } from '../files/directories-table.ts';
+import { lockDir } from '../files/directories-table.ts';
 import { limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { readPages } from '../platform/sql/pages.ts';
 import { insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
@@ -153,7 +153,7 @@ export class SessionsTable extends Queries {
         maker,
       );
       if (!by) return 'ended';
-      if (dirId != null && !(await holdDir(tx, username, dirId))) return 'no directory';
+      if (dirId != null && !(await lockDir(tx, username, dirId))) return 'no directory';
       if (await hasTokens(tx, username, most)) return 'too many';
       await limitAudit(tx, username, now, mostEntries);
       const id = await insertSession(tx, { ...session, madeBy: by.id, passkey: by.passkey });

@@ -23,7 +23,7 @@ export class TokenScope {
   ): Promise<void> {
     const ownOnly = own && scope !== 'full';
     if (onlyDir === null && !ownOnly) return;
-    const file = await this.#metadata.files.place(fileId);
+    const file = await this.#metadata.files.location(fileId);
     if (file?.owner !== username) return;
     if (onlyDir !== null && file.dir_id !== onlyDir) throw otherDirectory();
     if (ownOnly && (await this.#metadata.transfers.makerOf(fileId)) !== sessionId)
@@ -32,7 +32,7 @@ export class TokenScope {
 
   async requireFiles({ username, onlyDir }: Caller, ids: string[]): Promise<void> {
     if (onlyDir === null) return;
-    const files = await this.#metadata.files.places(ids);
+    const files = await this.#metadata.files.locations(ids);
     if (files.some(({ owner, dir_id }) => owner === username && dir_id !== onlyDir)) throw otherDirectory();
   }
 

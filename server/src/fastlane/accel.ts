@@ -14,7 +14,7 @@ import { parseRange, routes } from '@szafa/protocol';
 import type { FastifyInstance } from 'fastify';
 import { type Identify, type PreAuthenticated, preAuthenticated } from '../accounts/authentication.ts';
 import type { Config } from '../config.ts';
-import { tagOf, VOLUME_TYPE, volumeHeaders } from '../files/download.ts';
+import { etagOf, VOLUME_TYPE, volumeHeaders } from '../files/download.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
 import type { Params } from '../platform/http/params.ts';
 import { REQUEST_ID, type RequestIds } from '../platform/http/request-id.ts';
@@ -101,7 +101,7 @@ export function leaveToNginx(
     const status = range ? 206 : 200;
     const remote = request.socket.remoteAddress ?? '';
     const reqId = idOf(headers[REQUEST_ID], remote);
-    const said = volumeHeaders(file, tagOf(sha256));
+    const said = volumeHeaders(file, etagOf(sha256));
     said[REQUEST_ID] = reqId;
     said[REDIRECT] = `/szafa-${place.kind}/${place.path.startsWith('/') ? place.path.slice(1) : place.path}`;
     if (range) said[RANGE] = `bytes=${range.start}-${range.end - 1}`;

@@ -12,10 +12,10 @@ import { readPages } from '../platform/sql/pages.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
 import { outdateAccount, outdateDir } from '../upkeep/documents-table.ts';
+import { joinHalves, moveUsageToRoot, recordChange } from './quota.ts';
 import { tooManyDirs } from './refusals.ts';
-import { joined, moveUsageToRoot, noteChange } from './usage.ts';
 
-export interface DirRow {
+export interface DirectoryRow {
   dir_id: number;
   name: string;
   owner: string;
@@ -24,37 +24,34 @@ export interface DirRow {
   size: bigint;
 }
 
-/** With `d` for the directory; what it has is null where it never had a file. */
-const LISTED = `d.dir_id, d.name, d.created_at, u.files,
+/** With `d` for the directory and `u` for its sums, which are null if it never had a file. */
+const WITH_SUMS = `d.dir_id, d.name, d.created_at, u.files,
   CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low`;
 const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
-/** Files without an owner can also be in the administrator's directories. */
+/** The administrator's directories may also have files without an owner. */
 const JOIN_ADMIN_SUMS = "LEFT JOIN usage u ON u.owner IN (d.owner, '') AND u.dir_id = d.dir_id";
-/** Read together with the session. */
-const FIRST_PAGE = 500;
-interface ListedDir {
-  dir_id: number;
-  name: string;
-  created_at: number;
+type RowWithSums = Pick<DirectoryRow, 'dir_id' | 'name' | 'created_at'> & {
   files: number | null;
   high: string | null;
   low: string | null;
-}
+};
+/** Rows that are read in the same query as the session. */
+const FIRST_PAGE = 500;
 
-const asRecord =
+const toDirectory =
   (owner: string) =>
-  ({ dir_id, name, created_at, files, high, low }: ListedDir): DirRow => ({
+  ({ dir_id, name, created_at, files, high, low }: RowWithSums): DirectoryRow => ({
     dir_id,
     name,
     owner,
     created_at,
     file_count: files ?? 0,
-    size: joined(high ?? '0', low ?? '0'),
+    size: joinHalves(high ?? '0', low ?? '0'),
   });
 
 /** One entry for each directory: the administrator's may have two sums. */
-function merged(dirs: DirRow[]): DirRow[] {
-  const byId = new Map<number, DirRow>();
+function mergeSums(dirs: DirectoryRow[]): DirectoryRow[] {
+  const byId = new Map<number, DirectoryRow>();
   for (const dir of dirs) {
     const first = byId.get(dir.dir_id);
     if (!first) byId.set(dir.dir_id, dir);
@@ -66,8 +63,8 @@ function merged(dirs: DirRow[]): DirRow[] {
   return [...byId.values()];
 }
 
-/** Whether the directory may be used by that owner; holds it until the transaction ends. */
-export async function holdDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
+/** Locks a directory of this owner until the transaction ends; false if there is none. The root needs no lock. */
+export async function lockDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
   if (dirId === 0) return true;
   const rows = await tx.query(
     `SELECT dir_id FROM dirs WHERE dir_id = ? AND owner = ? ${tx.dialect.forUpdate}`,
@@ -77,14 +74,17 @@ export async function holdDir(tx: Sql, owner: string, dirId: number): Promise<bo
   return rows.length === 1;
 }
 
-/** Whether the directory is there, whosever it is; holds it until the transaction ends. */
-export async function holdAnyDir(tx: Sql, dirId: number): Promise<boolean> {
+/** The same for a directory of any owner. */
+export async function lockAnyDir(tx: Sql, dirId: number): Promise<boolean> {
   const rows = await tx.query(`SELECT dir_id FROM dirs WHERE dir_id = ? ${tx.dialect.forUpdate}`, dirId);
   return rows.length === 1;
 }
 
-export class DirsTable extends Queries {
-  /** Undefined when the owner has that name already. `accountId`: only while that account is there; see `requireLiveAccount`. */
+const INSERT = `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
+  ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`;
+
+export class DirectoriesTable extends Queries {
+  /** Returns undefined if the owner has a directory with this name. */
   create(
     owner: string,
     name: string,
@@ -94,17 +94,11 @@ export class DirsTable extends Queries {
   ): Promise<number | undefined> {
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
-      const [row] = await tx.execute<{ dir_id: number }>(
-        `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
-         ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`,
-        owner,
-        name,
-        now,
-      );
+      const [row] = await tx.execute<{ dir_id: number }>(INSERT, owner, name, now);
       if (!row) return undefined;
       await outdateAccount(tx, owner);
-      await noteChange(tx, owner);
-      // Counted while the row of the sums is locked: no two of an owner count at the same time.
+      await recordChange(tx, owner);
+      // Counted after `recordChange` has locked the owner's sums, so that concurrent calls count one after the other.
       const [count] = await tx.query<{ count: number }>(
         'SELECT COUNT(*) AS count FROM dirs WHERE owner = ?',
         owner,
@@ -115,56 +109,81 @@ export class DirsTable extends Queries {
   }
 
   /** In the order of their numbers. */
-  async list(owner: string, after = 0): Promise<DirRow[]> {
+  async list(owner: string, after = 0): Promise<DirectoryRow[]> {
     const join = owner === ADMIN ? JOIN_ADMIN_SUMS : JOIN_SUMS;
     const page = (from: number, limit: number) =>
-      this.sql.query<ListedDir>(
-        `SELECT ${LISTED} FROM (SELECT dir_id, owner, name, created_at FROM dirs
+      this.sql.query<RowWithSums>(
+        `SELECT ${WITH_SUMS} FROM (SELECT dir_id, owner, name, created_at FROM dirs
            WHERE owner = ? AND dir_id > ? ORDER BY dir_id LIMIT ?) AS d ${join} ORDER BY d.dir_id`,
         ...[owner, from, limit],
       );
     const rows = await readPages(page, after, ({ dir_id }) => dir_id);
-    return merged(rows.map(asRecord(owner)));
+    return mergeSums(rows.map(toDirectory(owner)));
   }
 
   /** For `Sessions.identify`: the caller's directories. */
-  lookUp(): Lookup<{ dirs: DirRow[] }> {
+  lookUp(): Lookup<{ dirs: DirectoryRow[] }> {
     return {
       admin: async () => ({ dirs: await this.list(ADMIN) }),
       session: async (tokenHash) => {
-        const rows = await this.sql.query<SessionRow & (ListedDir | { dir_id: null })>(
-          `SELECT ${SESSION}, ${LISTED}
+        const rows = await this.sql.query<SessionRow & (RowWithSums | { dir_id: null })>(
+          `SELECT ${SESSION}, ${WITH_SUMS}
            FROM ${SESSIONS} LEFT JOIN dirs d ON d.owner = s.username ${JOIN_SUMS} WHERE s.token_hash = ?
            ORDER BY d.dir_id LIMIT ${FIRST_PAGE}`,
           tokenHash,
         );
         if (!rows[0]) return undefined;
         const { username } = rows[0];
-        const dirs = rows.filter((row) => row.dir_id !== null).map(asRecord(username));
+        const dirs = rows.filter((row) => row.dir_id !== null).map(toDirectory(username));
         const rest = rows.length < FIRST_PAGE ? [] : await this.list(username, dirs.at(-1)!.dir_id);
         return { ...sessionOf(rows[0]), dirs: [...dirs, ...rest] };
       },
     };
   }
 
-  /** Files and pending transfers inside move to the root, and so do files in the trash that came from there. False when the owner has no such directory. */
+  rename(
+    owner: string,
+    dirId: number,
+    { name, match }: { name: string; match: string },
+  ): Promise<'renamed' | 'no directory' | 'changed' | 'taken'> {
+    return this.sql.transaction(async (tx) => {
+      const [dir] = await tx.query<{ name: string }>(
+        `SELECT name FROM dirs WHERE dir_id = ? AND owner = ? ${tx.dialect.forUpdate}`,
+        dirId,
+        owner,
+      );
+      if (!dir) return 'no directory';
+      if (dir.name !== match) return 'changed';
+      if (dir.name === name) return 'renamed';
+      // A row with the new name for a moment: a concurrent `create` of this name waits for it and then finds the name taken.
+      const [placeholder] = await tx.execute<{ dir_id: number }>(INSERT, owner, name, 0);
+      if (!placeholder) return 'taken';
+      await tx.execute('DELETE FROM dirs WHERE dir_id = ?', placeholder.dir_id);
+      await tx.execute('UPDATE dirs SET name = ? WHERE dir_id = ?', name, dirId);
+      await outdateAccount(tx, owner);
+      await recordChange(tx, owner);
+      return 'renamed';
+    });
+  }
+
   remove(owner: string, dirId: number): Promise<boolean> {
     return this.sql.transaction((tx) => removeDir(tx, owner, dirId));
   }
 }
 
+/** Deletes a directory. Its files, also those in the trash, and its open transfers move to the root. False if the owner has no such directory. */
 export async function removeDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
-  const gone = await tx.execute(
+  const removed = await tx.execute(
     'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id',
     dirId,
     owner,
   );
-  if (gone.length === 0) return false;
-  // Transfers first: one that completes meanwhile has then either left its file for the next line, or not.
+  if (removed.length === 0) return false;
+  // Transfers before files: one that completes in between has left its file for the statements below.
   await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
   await outdateDir(tx, dirId);
   await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
-  await noteChange(tx, owner);
+  await recordChange(tx, owner);
   await moveUsageToRoot(tx, dirId);
   await outdateAccount(tx, owner);
   return true;

@@ -1,62 +1,86 @@
+/** GET of a volume, a thumbnail or the digests of a file: headers, conditions, ranges, and the bytes. */
+import { hash } from 'node:crypto';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Writable } from 'node:stream';
-import { headers, parseRange, toBase64 } from '@szafa/protocol';
+import { headers, parseRange, toBase64, type Volume } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { countFault } from '../platform/http/request-metrics.ts';
+import type { AccountRates } from '../platform/rate-limit.ts';
 import type { OpenVolume } from '../platform/volumes/store.ts';
+import type { Services } from '../services.ts';
 import type { ReadableFile } from './files-table.ts';
+import { unknownFile } from './refusals.ts';
 
 export const VOLUME_TYPE = 'application/octet-stream';
 
-export const tagOf = (sha256: string) => `"${sha256}"`;
+export const etagOf = (sha256: string) => `"${sha256}"`;
 
-/** What every answer with sealed bytes says of them. */
-const sealedHeaders = (tag: string): OutgoingHttpHeaders => ({
-  etag: tag,
+const sealedHeaders = (etag: string): OutgoingHttpHeaders => ({
+  etag,
   'cache-control': 'private, no-cache',
   'x-content-type-options': 'nosniff',
 });
 
-/** What every answer with a volume says of it, beside what nginx says of the bytes where it sends them. Visitors get no enc_params, which are the owner's. */
-export function volumeHeaders(file: ReadableFile, tag: string, forVisitor = false): OutgoingHttpHeaders {
-  const said = sealedHeaders(tag);
-  if (!forVisitor) said[headers.encParams] = toBase64(file.enc_params);
-  said[headers.chunkCount] = String(file.chunk_count);
-  return said;
+/** The headers of every response with a volume. Visitors get no enc_params, which are the owner's. */
+export function volumeHeaders(file: ReadableFile, etag: string, forVisitor = false): OutgoingHttpHeaders {
+  const result = sealedHeaders(etag);
+  if (!forVisitor) result[headers.encParams] = toBase64(file.enc_params);
+  result[headers.chunkCount] = String(file.chunk_count);
+  return result;
 }
 
-/** An open volume, with the file whose headers travel with it; a thumbnail has none. */
-export interface Sendable {
-  file?: ReadableFile;
+/** Bytes that are ready to be sent. */
+export interface OpenContent {
   sha256: string;
   volume: OpenVolume;
+}
+
+/** `file`: adds the headers of a volume; thumbnails and digests have none. */
+export interface DownloadContent extends OpenContent {
+  file?: ReadableFile;
   forVisitor?: boolean;
 }
 
-/** Sends one volume, or the part of it that was asked for, straight from the store to the socket; says how much it was. */
-export async function sendVolume(
+/** The digests of all volumes of a file, in order. */
+export function openDigests(volumes: readonly Volume[]): OpenContent {
+  // The file was deleted after its record was read.
+  if (volumes.length === 0) throw unknownFile();
+  const bytes = Buffer.concat(volumes.map(({ sha256 }) => Buffer.from(sha256, 'hex')));
+  return {
+    sha256: hash('sha256', bytes, 'hex'),
+    volume: {
+      size: bytes.length,
+      send: (sink, start, end) =>
+        new Promise((resolve, reject) => {
+          sink.write(bytes.subarray(start, end), (error) => (error ? reject(error) : resolve()));
+        }),
+      close: async () => {},
+    },
+  };
+}
+
+/** Sends the content, or the range of it that was asked for, from the store to the socket. Returns how many bytes were sent. */
+export async function sendContent(
   request: FastifyRequest,
   reply: FastifyReply,
-  found: Sendable,
-  pace: (to: Writable) => { writable: Writable; end: () => void },
-  onFault: (error: unknown) => void,
+  { file, sha256, volume, forVisitor }: DownloadContent,
+  account: AccountRates,
+  { rateLimiter, metrics }: Pick<Services, 'rateLimiter' | 'metrics'>,
 ): Promise<number> {
-  const { file, sha256, volume } = found;
-  const tag = tagOf(sha256);
+  const etag = etagOf(sha256);
   const common = {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
-    ...(file ? volumeHeaders(file, tag, found.forVisitor) : sealedHeaders(tag)),
+    ...(file ? volumeHeaders(file, etag, forVisitor) : sealedHeaders(etag)),
     'accept-ranges': 'bytes',
   };
   try {
-    if (matchesTag(request.headers['if-none-match'], tag)) {
+    if (matchesEtag(request.headers['if-none-match'], etag)) {
       reply.hijack();
       reply.raw.writeHead(304, common).end();
       return 0;
     }
     const condition = request.headers['if-range'];
-    const applies = request.method === 'GET' && (condition === undefined || condition === tag);
-    const wanted = applies ? request.headers.range : undefined;
-    const range = parseRange(wanted, volume.size);
+    const applies = request.method === 'GET' && (condition === undefined || condition === etag);
+    const range = parseRange(applies ? request.headers.range : undefined, volume.size);
     if (range === 'unsatisfiable') {
       reply.headers({ ...common, 'content-range': `bytes */${volume.size}` });
       reply.code(416).send({ error: `the volume has ${volume.size} bytes` });
@@ -72,22 +96,22 @@ export async function sendVolume(
       ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${volume.size}` } : {}),
     });
     if (request.method !== 'HEAD' && end > start) {
-      if (!(await hasTurn(response))) return 0;
+      if (!(await waitForTurn(response))) return 0;
       const socket = response.socket!;
-      const paced = pace(socket);
+      const limited = rateLimiter.limitDownload(socket, account);
       try {
         response.flushHeaders();
-        // Not through the response, which holds each piece back for a tick and keeps lists of them.
-        await volume.send(paced.writable, start, end);
+        // Not through the response, which delays each piece by a tick and keeps lists of them.
+        await volume.send(limited.writable, start, end);
       } catch (error) {
-        // The length is announced already: a broken connection is the only way left to say that bytes are missing.
-        request.log.warn({ err: error }, 'volume was not sent completely');
-        // Not where it was the client who went away.
-        if (!socket.destroyed) onFault(error);
+        // The length has been announced: only a closed connection can still say that bytes are missing.
+        request.log.warn({ err: error }, 'a volume was not sent completely');
+        // Not a fault of ours if the client closed the connection.
+        if (!socket.destroyed) countFault(metrics, error);
         response.destroy();
         return 0;
       } finally {
-        paced.end();
+        limited.end();
       }
     }
     response.end();
@@ -98,27 +122,27 @@ export async function sendVolume(
 }
 
 /**
- * A request that came behind another one on its connection is answered after that one. What is written before never
- * ends when the client goes away meanwhile, so nothing is. False: it went away.
+ * Waits until the responses to earlier requests on this connection have been sent; false if the client has gone. Bytes written before
+ * would never complete if it went away.
  */
-async function hasTurn(response: ServerResponse): Promise<boolean> {
+async function waitForTurn(response: ServerResponse): Promise<boolean> {
   const connection = response.req.socket;
   while (!response.socket && !connection.destroyed) {
     await new Promise<void>((resolve) => {
-      const go = () => {
-        response.off('socket', go);
-        connection.off('close', go);
+      const proceed = () => {
+        response.off('socket', proceed);
+        connection.off('close', proceed);
         resolve();
       };
-      response.once('socket', go);
-      connection.once('close', go);
+      response.once('socket', proceed);
+      connection.once('close', proceed);
     });
   }
   return !connection.destroyed;
 }
 
-/** Whether one of the tags in an If-None-Match header is this one, compared weakly. */
-export function matchesTag(header: string | undefined, tag: string): boolean {
+/** Whether an If-None-Match header has this tag, compared weakly. */
+export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
-  return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === tag);
+  return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag);
 }

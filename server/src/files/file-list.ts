@@ -8,10 +8,28 @@ import {
   toBase64,
   trashCursor,
 } from '@szafa/protocol';
-import type { FilesTable, ListedFile } from './files-table.ts';
+import type { FileListRow, FilesTable } from './files-table.ts';
 import type { TrashTable } from './trash-table.ts';
 
-function record(file: ListedFile): FileRecord {
+export interface FilesQuery {
+  limit?: string;
+  cursor?: string;
+  dir_id?: string;
+  headers?: '1';
+}
+
+/** A list that is read page by page. */
+export interface FileList<Entry extends FileRecord = FileRecord> {
+  pageSize: number;
+  page(cursor: string | undefined, limit: number): Promise<FileListRow[]>;
+  /** The cursor of the page that follows this file. */
+  cursorAfter(file: FileListRow): string;
+  toEntry(file: FileListRow): Entry;
+}
+
+const toNumber = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+
+function toEntry(file: FileListRow): FileRecord {
   return {
     file_id: file.file_id,
     file_name: file.file_name,
@@ -26,95 +44,79 @@ function record(file: ListedFile): FileRecord {
   };
 }
 
-export interface FilesQuery {
-  limit?: string;
-  cursor?: string;
-  dir_id?: string;
-  headers?: '1';
+/** A page is held in memory, and headers are much longer than the rest of a record. */
+function listOptions({ dir_id, headers }: FilesQuery) {
+  const pageSize = headers === undefined ? limits.listPage : limits.headersPage;
+  return { pageSize, options: { dirId: toNumber(dir_id), headers: headers !== undefined } };
 }
-
-/** A list that is read page by page. */
-export interface FileListing<Shown extends FileRecord = FileRecord> {
-  /** Files of one page, at most. */
-  most: number;
-  page(cursor: string | undefined, limit: number): Promise<ListedFile[]>;
-  /** Where the page after that one begins. */
-  cursorAfter(file: ListedFile): string;
-  shown(file: ListedFile): Shown;
-}
-
-const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-
-/** Headers are much longer than the rest of a record, and a page is in memory. */
-const mostOf = ({ headers }: FilesQuery) => (headers === undefined ? limits.listPage : limits.headersPage);
 
 /** The caller's files. */
-export function filesOf(files: FilesTable, caller: string, query: FilesQuery): FileListing {
-  const asked = { dirId: numberOf(query.dir_id), headers: query.headers !== undefined };
+export function fileList(files: FilesTable, caller: string, query: FilesQuery): FileList {
+  const { pageSize, options } = listOptions(query);
   return {
-    most: mostOf(query),
-    page: (cursor, limit) => files.list(caller, { ...asked, before: numberOf(cursor), limit }),
+    pageSize,
+    page: (cursor, limit) => files.list(caller, { ...options, before: toNumber(cursor), limit }),
     cursorAfter: ({ seq }) => String(seq),
-    shown: record,
+    toEntry,
   };
 }
 
-/** What is in the caller's trash, and when it may be gone: `keptMs` after it came there. */
-export function trashOf(
+/** The caller's trash; files may expire `keptMs` after they were put there. */
+export function trashList(
   trash: TrashTable,
   caller: string,
   query: FilesQuery,
   keptMs: number,
-): FileListing<TrashedFile> {
+): FileList<TrashedFile> {
   const time = (ms: number) => new Date(ms).toISOString();
-  const asked = { dirId: numberOf(query.dir_id), headers: query.headers !== undefined };
+  const { pageSize, options } = listOptions(query);
   return {
-    most: mostOf(query),
+    pageSize,
     page: (cursor, limit) => {
       const before = cursor === undefined ? {} : { before: parseTrashCursor(cursor) };
-      return trash.list(caller, { ...asked, ...before, limit });
+      return trash.list(caller, { ...options, ...before, limit });
     },
     cursorAfter: ({ trashed_at: trashedAt, seq }) => trashCursor({ trashedAt, seq }),
-    shown: (file) => ({
-      ...record(file),
+    toEntry: (file) => ({
+      ...toEntry(file),
       trashed_at: time(file.trashed_at),
       expires_at: time(file.trashed_at + keptMs),
     }),
   };
 }
 
-/** No page is longer than `most`, whatever is asked for: SQLite is read while nobody else is served. */
-export async function filePage<Shown extends FileRecord>(
-  { most: longest, page, cursorAfter, shown }: FileListing<Shown>,
+/** Reads one page, never longer than the list's page size: SQLite serves nobody else while it reads. */
+export async function readPage<Entry extends FileRecord>(
+  list: FileList<Entry>,
   { limit, cursor }: FilesQuery & { limit: string },
-): Promise<{ files: Shown[]; next_cursor?: string }> {
-  const most = Math.min(Number(limit), longest);
-  const rows = await page(cursor, most + 1);
-  const more = rows.length > most;
-  const some = more ? rows.slice(0, most) : rows;
-  return { files: some.map(shown), ...(more ? { next_cursor: cursorAfter(some.at(-1)!) } : {}) };
+): Promise<{ files: Entry[]; next_cursor?: string }> {
+  const size = Math.min(Number(limit), list.pageSize);
+  const rows = await list.page(cursor, size + 1);
+  const hasMore = rows.length > size;
+  const page = hasMore ? rows.slice(0, size) : rows;
+  const next = hasMore ? { next_cursor: list.cursorAfter(page.at(-1)!) } : {};
+  return { files: page.map((file) => list.toEntry(file)), ...next };
 }
 
 /**
- * The whole list as JSON text, read and sent page by page: memory does not grow with the number of files. The first page is
- * read before anything is said, so that a database that is away is told by a status; one that goes away later breaks the
- * connection off.
+ * Streams the whole list as JSON, page by page, so that memory does not grow with the number of files. Reads the first page before it
+ * returns: a database that does not answer then still becomes a status. If it fails later, the connection breaks.
  */
-export async function wholeList(listing: FileListing, { cursor }: FilesQuery): Promise<Readable> {
-  const first = await listing.page(cursor, listing.most);
-  return Readable.from(texts(first, listing), { objectMode: false });
+export async function streamList(list: FileList, { cursor }: FilesQuery): Promise<Readable> {
+  const first = await list.page(cursor, list.pageSize);
+  return Readable.from(listTexts(first, list), { objectMode: false });
 }
 
-async function* texts(
-  first: ListedFile[],
-  { most, page, cursorAfter, shown }: FileListing,
+async function* listTexts(
+  first: FileListRow[],
+  { pageSize, page, cursorAfter, toEntry: entry }: FileList,
 ): AsyncGenerator<string> {
-  const text = (rows: ListedFile[]) => JSON.stringify(rows.map(shown)).slice(1, -1);
+  const text = (rows: FileListRow[]) => JSON.stringify(rows.map(entry)).slice(1, -1);
   yield `{"files":[${text(first)}`;
-  for (let rows = first; rows.length === most; ) {
-    // SQLite answers at once, and a fast reader would have us read on and on: others first.
+  for (let rows = first; rows.length === pageSize; ) {
+    // SQLite answers at once: without this, a fast reader would keep other requests waiting.
     await setImmediate();
-    rows = await page(cursorAfter(rows.at(-1)!), most);
+    rows = await page(cursorAfter(rows.at(-1)!), pageSize);
     if (rows.length > 0) yield `,${text(rows)}`;
   }
   yield ']}';

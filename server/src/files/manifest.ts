@@ -4,9 +4,9 @@ import type { Manifest } from '../platform/volumes/store.ts';
 import type { FileRow } from './files-table.ts';
 import { thumbnailOf } from './thumbnails-table.ts';
 
-type Described = Omit<FileRow, 'seq' | 'stored_size' | 'cloned_from'>;
+type ManifestFile = Omit<FileRow, 'seq' | 'stored_size' | 'cloned_from'>;
 
-export function manifestOf(file: Described, accountId: string, volumes: Volume[]): Manifest {
+export function toManifest(file: ManifestFile, accountId: string, volumes: Volume[]): Manifest {
   const thumbnail = thumbnailOf(file);
   return {
     file_id: file.file_id,
@@ -26,13 +26,13 @@ export function manifestOf(file: Described, accountId: string, volumes: Volume[]
   };
 }
 
-/** The same with what the database has of it. `volumesOf`: the file that has the same volumes. */
-export async function manifestFor(
+/** Builds a file's manifest from the database. `volumesOf`: a file that has the same volumes. */
+export async function readManifest(
   { accounts, files }: Pick<Metadata, 'accounts' | 'files'>,
-  file: Described,
+  file: ManifestFile,
   volumesOf = file.file_id,
 ): Promise<Manifest> {
   const [accountId, volumes] = await Promise.all([accounts.idOf(file.owner), files.volumes(volumesOf)]);
   if (accountId === undefined) throw new Error(`the owner of file ${file.file_id} is unknown`);
-  return manifestOf(file, accountId, volumes);
+  return toManifest(file, accountId, volumes);
 }

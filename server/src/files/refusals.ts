@@ -1,7 +1,7 @@
 import { headers } from '@szafa/protocol';
 import { ApiError } from '../platform/http/api-error.ts';
 
-/** A second copy of a file in one directory. The header tells it from a copy that failed, which is 409 with the same body. */
+/** A second clone of a file in one directory. The header tells it from a failed copy, which is also 409. */
 export class CloneExists extends ApiError {
   override name = 'CloneExists';
   override readonly headers = { [headers.conflict]: 'exists' };

@@ -18,12 +18,13 @@ import { inParallel } from '../platform/parallel.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
 import { deposit } from '../platform/volumes/body.ts';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
+import type { OpenContent } from './download.ts';
 import type { Files } from './files.ts';
 import { isOwn } from './files-table.ts';
 import { overQuota, unknownFile } from './refusals.ts';
 import { THUMBNAIL, thumbnailOf } from './thumbnails-table.ts';
 
-/** From a disk one after the other would do; S3 takes its time for each. */
+/** A disk would need only one at a time; S3 has a delay for each. */
 const READ_AT_ONCE = 8;
 
 interface Dependencies {
@@ -35,7 +36,7 @@ interface Dependencies {
   config: Pick<Config, 'quotaEnforced' | 'quotaBytes'>;
 }
 
-/** Thumbnails lie in the groups of their files, as volumes do: whoever removes a group removes them with it. */
+/** A thumbnail is stored in the group of its file, as a volume is, and is removed with the group. */
 export class Thumbnails {
   readonly #deps: Dependencies;
 
@@ -43,53 +44,49 @@ export class Thumbnails {
     this.#deps = deps;
   }
 
-  /** Once it resolves, the bytes are durable, and so is the record that names them. */
+  /** When it resolves, the bytes and the record that names them are durable. */
   async write(fileId: string, caller: Caller, bytes: Uint8Array, digest: string | undefined): Promise<void> {
     const { metadata, files, volumes, config } = this.#deps;
-    const volume = volumeOf(bytes, digest);
-    const before = thumbnailOf(await files.owned(fileId, caller.username));
+    const volume = checkThumbnail(bytes, digest);
+    const before = thumbnailOf(await files.find(fileId, caller.username));
     if (before?.sha256 === volume.sha256) return;
-    if (before) throw another();
+    if (before) throw hasOther();
     await this.#store(fileId, caller, volume, bytes);
-    // Where this fails the record may name it all the same, so it stays.
+    // The volume stays if this fails: the record may name it all the same.
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
     const isSet = await metadata.thumbnails.set(fileId, volume, quota);
     if (isSet === true) return;
     const isKnown = async () => (await metadata.files.thumbnail(fileId))?.sha256 === volume.sha256;
-    // Another one was first, or the file is gone; what cannot be withdrawn is found by fsck.
+    // Another thumbnail was first, or the file is gone. fsck finds what cannot be withdrawn.
     if (!(await isKnown())) await volumes.withdraw(fileId, volume, isKnown).catch(() => undefined);
     if (isSet === 'over quota') throw overQuota();
-    const now = thumbnailOf(await files.owned(fileId, caller.username));
-    if (now?.sha256 !== volume.sha256) throw another();
+    const now = thumbnailOf(await files.find(fileId, caller.username));
+    if (now?.sha256 !== volume.sha256) throw hasOther();
   }
 
   async #store(fileId: string, caller: Caller, volume: Volume, bytes: Uint8Array): Promise<void> {
     const { rateLimiter, space, volumes } = this.#deps;
     const body = rateLimiter.limitUpload({ pour: async (sink) => deposit(bytes, sink) }, caller);
-    const room = await space.forVolumes(volume.size);
+    const reservation = await space.forVolumes(volume.size);
     try {
       await volumes.put(fileId, volume, body);
     } catch (error) {
       throw error instanceof GroupGone ? unknownFile() : error;
     } finally {
-      room.end();
+      reservation.end();
     }
   }
 
   /** `whole`: all of it will be sent. */
-  async open(
-    fileId: string,
-    caller: string,
-    whole: boolean,
-  ): Promise<{ sha256: string; volume: OpenVolume }> {
-    const known = thumbnailOf(await this.#deps.files.owned(fileId, caller));
+  async open(fileId: string, caller: string, whole: boolean): Promise<OpenContent> {
+    const known = thumbnailOf(await this.#deps.files.find(fileId, caller));
     const volume = known && (await this.#deps.volumes.open(fileId, known, whole));
     if (!volume) throw new ApiError(404, 'the file has no thumbnail');
     return { sha256: known.sha256, volume };
   }
 
-  /** Of those files that are the caller's, in no order: a page shows many at once. */
-  async several(ids: readonly string[], caller: Caller): Promise<ReadThumbnail[]> {
+  /** The thumbnails of those files that are the caller's, unordered. */
+  async readMany(ids: readonly string[], caller: Caller): Promise<ReadThumbnail[]> {
     const { metadata, rateLimiter } = this.#deps;
     const rows = await metadata.files.withThumbnails([...new Set(ids)]);
     const own = new Map(rows.filter((row) => isOwn(caller.username, row)).map((row) => [row.file_id, row]));
@@ -99,12 +96,12 @@ export class Thumbnails {
       try {
         const known = thumbnailOf(row);
         const volume = known && (await this.#deps.volumes.open(row.file_id, known, true));
-        if (volume) found.set(row.file_id, await bytesOf(volume));
+        if (volume) found.set(row.file_id, await readAll(volume));
       } catch (error) {
         fault ??= error;
       }
     });
-    // One that cannot be read keeps no others away; a store that gives none is away itself.
+    // One unreadable thumbnail does not fail the request; if none can be read, the store is unavailable.
     if (fault !== undefined && found.size === 0) throw fault;
     await rateLimiter.limitResponse(
       found.values().reduce((sum, { length }) => sum + length, 0),
@@ -118,17 +115,17 @@ export class Thumbnails {
   }
 }
 
-/** All of it: no more than `limits.thumbnailBytes`. */
-async function bytesOf(volume: OpenVolume): Promise<Buffer> {
+/** At most `limits.thumbnailBytes`. */
+async function readAll(volume: OpenVolume): Promise<Buffer> {
   const pieces: Buffer[] = [];
   const sink = new Writable({
     write: (piece: Buffer, _encoding, done) => {
-      // What a store sends may be in memory that it uses again.
+      // The store may reuse the memory of the piece.
       pieces.push(Buffer.from(piece));
       done();
     },
   });
-  // Told by what `send` rejects with.
+  // `send` rejects with the same error.
   sink.on('error', () => undefined);
   try {
     await volume.send(sink, 0, volume.size);
@@ -138,14 +135,13 @@ async function bytesOf(volume: OpenVolume): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-const another = () => new ApiError(409, 'the file has another thumbnail');
+const hasOther = () => new ApiError(409, 'the file already has a different thumbnail');
 
-/** What was sent, if it is what its digest says. */
-function volumeOf(bytes: Uint8Array, digest: string | undefined): Volume {
+function checkThumbnail(bytes: Uint8Array, digest: string | undefined): Volume {
   const sha256 = parseContentDigest(digest);
   if (bytes.length === 0) throw new RuleError(`a thumbnail has 1 to ${limits.thumbnailBytes} bytes`);
   if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
-    throw new RuleError('Content-Digest: the body has another digest');
+    throw new RuleError('Content-Digest does not match the body');
   }
   return { idx: THUMBNAIL, size: bytes.length, sha256 };
 }

@@ -1,5 +1,5 @@
 import { type AccountLimits, type LimitsChange, limitNames } from '@szafa/protocol';
-import { ALL_DIRS, joined } from '../files/usage.ts';
+import { ALL_DIRS, joinHalves } from '../files/quota.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE, OPEN_COUNTS, openCounts } from '../transfers/transfer-rows.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
@@ -47,7 +47,7 @@ const accountOf = ({ files, high, low, extra, ...row }: Row): AccountRow => ({
   ...row,
   files: files ?? 0,
   extra: extra ?? 0,
-  bytes: joined(high ?? '0', low ?? '0'),
+  bytes: joinHalves(high ?? '0', low ?? '0'),
 });
 
 /** Accounts for operators: of any number of them a page is found by one look at a key. */

@@ -1,4 +1,4 @@
-import { ALL_DIRS, joined, TRASH } from '../files/usage.ts';
+import { ALL_DIRS, joinHalves, TRASH } from '../files/quota.ts';
 import { Queries } from '../platform/sql/sql.ts';
 
 /** All that the service has. */
@@ -65,7 +65,7 @@ export class TotalsTable extends Queries {
       limit,
     );
     const { rows, last, files, high, low } = row!;
-    return { rows, last: last ?? '', files, bytes: joined(high, low) };
+    return { rows, last: last ?? '', files, bytes: joinHalves(high, low) };
   }
 }
 

@@ -1,11 +1,9 @@
 /** The routes of shares: those of owners, of accounts that something is for, and of visitors, who have no token. */
-import type { Writable } from 'node:stream';
 import { headers, type OwnBody, type ShareBody, type TicketBody } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Sendable, sendVolume } from '../files/download.ts';
+import { type DownloadContent, sendContent } from '../files/download.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
-import { countFault } from '../platform/http/request-metrics.ts';
 import type { AccountRates } from '../platform/rate-limit.ts';
 import type { Services } from '../services.ts';
 import type { ShareVisit } from './shares.ts';
@@ -30,9 +28,13 @@ export function shareHandlers(
       ticket: header(request, headers.shareTicket),
     };
   };
-  const send = async (request: FastifyRequest, reply: FastifyReply, found: Sendable, paced: AccountRates) => {
-    const pacing = (to: Writable) => rateLimiter.limitDownload(to, paced);
-    countOut(await sendVolume(request, reply, found, pacing, (error) => countFault(metrics, error)));
+  const send = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    found: DownloadContent,
+    owner: AccountRates,
+  ) => {
+    countOut(await sendContent(request, reply, found, owner, { rateLimiter, metrics }));
     return reply;
   };
   return {

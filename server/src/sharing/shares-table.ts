@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type Ending, limits } from '@szafa/protocol';
 import { requireLiveAccount } from '../accounts/account-rows.ts';
-import { isFileId, JOIN_BLOCK, READ, type ReadableFile, type ReadRow, readAt } from '../files/files-table.ts';
+import {
+  isFileId,
+  JOIN_BLOCK,
+  READABLE,
+  type ReadableFile,
+  type ReadableRow,
+  readableAt,
+} from '../files/files-table.ts';
 import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { countSome, hold, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
 import { IS_OPEN, IS_PRESENT, OF_AN_ACCOUNT, recipientOf, THERE, type Unfit } from './received-table.ts';
@@ -278,11 +285,11 @@ export class SharesTable extends Queries {
     idx: number,
     now: number,
   ): Promise<SharedVolume | undefined> {
-    const { start, block, parse } = readAt(idx);
+    const { start, block, parse } = readableAt(idx);
     const [row] = await this.sql.query<
-      ReadRow & { file_id: string; username: string; download_rate: number | null }
+      ReadableRow & { file_id: string; username: string; download_rate: number | null }
     >(
-      `SELECT f.file_id, u.username, u.download_rate, ${READ}
+      `SELECT f.file_id, u.username, u.download_rate, ${READABLE}
        FROM share_tickets t JOIN shares s ON s.id = t.share_id ${OF_AN_ACCOUNT}
          JOIN share_files g ON g.share_id = s.id ${THERE} ${JOIN_BLOCK}
        WHERE t.share_id = ? AND t.ticket_hash = ? AND t.expires_at > ? AND g.number = ? AND ${IS_OPEN}

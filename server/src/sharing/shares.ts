@@ -16,7 +16,7 @@ import {
   type TicketBody,
 } from '@szafa/protocol';
 import { type Caller, requireRegistered } from '../accounts/sessions.ts';
-import { digestsOf, type SmallBody } from '../files/digests.ts';
+import { type OpenContent, openDigests } from '../files/download.ts';
 import type { ReadableFile } from '../files/files-table.ts';
 import { unknownVolume } from '../files/refusals.ts';
 import type { Metadata } from '../metadata.ts';
@@ -255,9 +255,9 @@ export class Shares {
   }
 
   /** The digests of all volumes of a shared file, and at whose rate they are sent. */
-  async openDigests(visit: ShareVisit, number: number): Promise<SmallBody & { paced: AccountRates }> {
+  async openDigests(visit: ShareVisit, number: number): Promise<OpenContent & { paced: AccountRates }> {
     const { fileId, paced } = await this.#readable(visit, number, 1);
-    return { ...digestsOf(await this.#deps.metadata.files.volumes(fileId)), paced };
+    return { ...openDigests(await this.#deps.metadata.files.volumes(fileId)), paced };
   }
 
   /** A file of a share and one of its volumes, for a ticket. */

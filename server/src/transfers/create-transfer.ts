@@ -3,10 +3,10 @@
 import type { NewTransfer } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, isAdmin, liveAccount } from '../accounts/account-rows.ts';
 import { accountGone } from '../accounts/refusals.ts';
-import { holdDir } from '../files/directories-table.ts';
-import { countedOf, type FileRow, insertFile } from '../files/files-table.ts';
-import { isOverQuota } from '../files/quota-check.ts';
-import { extraOf, holdUsage } from '../files/usage.ts';
+import { lockDir } from '../files/directories-table.ts';
+import { insertFile } from '../files/file-changes-table.ts';
+import type { FileRow } from '../files/files-table.ts';
+import { countedOf, extraOf, isOverQuota, lockUsage } from '../files/quota.ts';
 import { Refused, type Sql } from '../platform/sql/sql.ts';
 import { type Crowd, isCrowded, OWN_MOST } from './open-limit.ts';
 import { insertTransfer, type NewIds, OPEN, type TransferRow, transferOf } from './transfer-rows.ts';
@@ -30,8 +30,8 @@ export async function createTransfer(
   ids: NewIds,
   { quota, open }: Bounds,
 ): Promise<Creation> {
-  if (!(await holdDir(tx, ids.creator, init.dirId))) return 'no directory';
-  if (quota !== undefined) await holdUsage(tx, ids.creator);
+  if (!(await lockDir(tx, ids.creator, init.dirId))) return 'no directory';
+  if (quota !== undefined) await lockUsage(tx, ids.creator);
   const crowd = open && `${OPEN} AS open, ${OWN_MOST}`;
   const inserted = await insertOf<Crowd>(tx, transferOf(init, ids, 'uploading'), ids, crowd);
   if (!inserted) return 'taken';

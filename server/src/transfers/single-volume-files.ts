@@ -1,7 +1,7 @@
 import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } from '@szafa/protocol';
 import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
-import { manifestOf } from '../files/manifest.ts';
+import { toManifest } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
 import type { DiskSpace } from '../platform/disk-space.ts';
 import { isNoSpace, StoreError, StoreUnavailable, VolumeRejected } from '../platform/errors.ts';
@@ -128,7 +128,7 @@ export class WholeFiles {
     const stored = { init, ids, since: performance.now() };
     try {
       const record = fileOf(transferOf(init, ids, 'done'), ids.now);
-      await this.#volumes.putFile(manifestOf(record, maker.accountId, init.volumes), volume, space.body);
+      await this.#volumes.putFile(toManifest(record, maker.accountId, init.volumes), volume, space.body);
       return stored;
     } catch (error) {
       await this.#giveUp(stored);

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
-import { isOverAllowance, isOverQuota } from '../files/quota-check.ts';
-import { holdUsage } from '../files/usage.ts';
+import { isOverAllowance, isOverQuota, lockUsage } from '../files/quota.ts';
 import { Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { OWN_MOST } from './open-limit.ts';
 import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
@@ -132,7 +131,7 @@ export class StreamedTable extends Queries {
         );
         if (more === 0) return 'claimed';
         await addStored(tx, fileId, more);
-        await holdUsage(tx, row.creator);
+        await lockUsage(tx, row.creator);
         if (await isOverQuota(tx, row.creator, quota)) throw new Refused('over quota');
         return 'claimed';
       })
@@ -206,7 +205,7 @@ export class StreamedTable extends Queries {
           if (before.completion_digest !== digest) return 'other';
           if (before.status !== 'failed') return before;
         } else if (before.streamed === 'sized' && before.chunk_count !== file.chunkCount) return 'gaps';
-        if (quota !== undefined) await holdUsage(tx, owner);
+        if (quota !== undefined) await lockUsage(tx, owner);
         const storedSize = before.status === 'failed' ? before.stored_size : await specify(tx, before, file);
         if (storedSize === undefined) return 'gaps';
         const [row] = await tx.execute<TransferRow>(

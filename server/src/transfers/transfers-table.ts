@@ -10,10 +10,9 @@ import {
   type SessionRow,
   sessionOf,
 } from '../accounts/account-rows.ts';
-import { holdDir } from '../files/directories-table.ts';
-import { insertFile } from '../files/files-table.ts';
-import { isOverQuota } from '../files/quota-check.ts';
-import { holdUsage } from '../files/usage.ts';
+import { lockDir } from '../files/directories-table.ts';
+import { insertFile } from '../files/file-changes-table.ts';
+import { isOverQuota, lockUsage } from '../files/quota.ts';
 import { countSome, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { forgetUpload, visitOf } from '../sharing/visits-table.ts';
 import { outdate, outdateFile } from '../upkeep/documents-table.ts';
@@ -77,8 +76,8 @@ export class TransfersTable extends Queries {
     return this.sql.transaction(async (tx) => {
       // Directories, then ids, then sums, which a quota needs first: of two who hold what the other wants, neither could go on.
       const found = new Set<number>();
-      for (const dirId of dirIds) if (await holdDir(tx, creator, dirId)) found.add(dirId);
-      if (quota !== undefined) await holdUsage(tx, creator);
+      for (const dirId of dirIds) if (await lockDir(tx, creator, dirId)) found.add(dirId);
+      if (quota !== undefined) await lockUsage(tx, creator);
       const begun = new Set<Whole>();
       for (const file of byId) if (found.has(file.init.dirId) && (await beginDone(tx, file))) begun.add(file);
       const results: Creation[] = [];
@@ -177,7 +176,7 @@ export class TransfersTable extends Queries {
         await requireLiveAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
-        await holdUsage(tx, owner);
+        await lockUsage(tx, owner);
         const stored = await store(tx, transferId, owner, ADMIN_ACCOUNT);
         const isNew = stored && (before.owner ?? before.creator) !== owner;
         if (isNew && (await isOverQuota(tx, owner, quota))) throw new Refused('over quota');

@@ -17,7 +17,7 @@ import {
 } from '@szafa/protocol';
 import { type AccountRef, type Caller, lastUse } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
-import { manifestFor } from '../files/manifest.ts';
+import { readManifest } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
 import type { DiskSpace } from '../platform/disk-space.ts';
 import { isOsError, VolumeRejected } from '../platform/errors.ts';
@@ -250,7 +250,7 @@ export class Transfers {
     const now = this.#now();
     try {
       const file = fileOf(transfer, now);
-      await this.#volumes.writeManifest(await manifestFor(this.#metadata, file));
+      await this.#volumes.writeManifest(await readManifest(this.#metadata, file));
       if (!(await this.#metadata.transfers.finishStoring(transfer, now))) throw unknownTransfer();
     } catch (error) {
       // Where even this cannot be written down the transfer stays in `storing`, which complete also goes on from.

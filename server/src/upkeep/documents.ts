@@ -1,5 +1,5 @@
 import { limitNames } from '@szafa/protocol';
-import { manifestFor } from '../files/manifest.ts';
+import { readManifest } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { AccountDocument, VolumeStore } from '../platform/volumes/store.ts';
@@ -83,7 +83,7 @@ export async function refile({ metadata, volumes }: Stores, fileId: string): Pro
     return;
   }
   try {
-    await volumes.writeManifest(await manifestFor(metadata, file));
+    await volumes.writeManifest(await readManifest(metadata, file));
   } catch (error) {
     // Deleted meanwhile, so that it has no place any more; it stays named until that is certain.
     if (!(await metadata.files.get(fileId))) return;

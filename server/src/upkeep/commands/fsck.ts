@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Volume } from '@szafa/protocol';
 import type { FileRow } from '../../files/files-table.ts';
+import { findWrongUsage, repairUsage } from '../../files/quota-recount.ts';
 import { THUMBNAIL } from '../../files/thumbnails-table.ts';
-import { mendUsage, wrongUsage } from '../../files/usage.ts';
 import { CONTESTED, type Report, UsageError } from '../../operator/commands/report.ts';
 import { nameOf } from '../../platform/volumes/names.ts';
 import type { OpenVolume, VolumeName } from '../../platform/volumes/store.ts';
@@ -53,8 +53,8 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   await checkFiles(pair, check, options, report);
   await checkAccounts(pair, options.repair, report);
   await noteOrphans(pair, options.now ?? Date.now(), report);
-  for await (const owner of wrongUsage(pair.sql)) {
-    if (options.repair) await mendUsage(pair.sql, owner);
+  for await (const owner of findWrongUsage(pair.sql)) {
+    if (options.repair) await repairUsage(pair.sql, owner);
     report.problem('accounts with wrong totals', { owner }, options.repair);
   }
   if (report.problems === 0) await pair.metadata.timestamps.set('fsck', options.now ?? Date.now());

@@ -1,8 +1,8 @@
 import type { Volume } from '@szafa/protocol';
 import type { FileRow } from '../../files/files-table.ts';
-import { manifestFor } from '../../files/manifest.ts';
+import { readManifest } from '../../files/manifest.ts';
+import { USAGE_COLUMNS } from '../../files/quota.ts';
 import { withThumbnail } from '../../files/thumbnails-table.ts';
-import { USAGE_COLUMNS } from '../../files/usage.ts';
 import { type Report, UsageError } from '../../operator/commands/report.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
 import { inParallel } from '../../platform/parallel.ts';
@@ -86,7 +86,7 @@ async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, repo
     } else if (there.has(newName(spec))) await copyVolume(from, to, id, spec, report);
     else if (isWhole) report.problem('missing volumes', { file: id, volume: spec.idx });
   }
-  if (file) await to.volumes.writeManifest(await manifestFor(from.metadata, file));
+  if (file) await to.volumes.writeManifest(await readManifest(from.metadata, file));
   report.count(file ? 'files' : 'unfinished uploads');
 }
 

@@ -1,6 +1,6 @@
 import { ADMIN, limits } from '@szafa/protocol';
 import { ADMIN_ACCOUNT } from '../../accounts/account-rows.ts';
-import { insertFile } from '../../files/files-table.ts';
+import { insertFile } from '../../files/file-changes-table.ts';
 import { unclaim } from '../../files/garbage-table.ts';
 import { THUMBNAIL } from '../../files/thumbnails-table.ts';
 import type { Report } from '../../operator/commands/report.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import { type Asked, Challenges } from '../src/accounts/challenges.ts';
+import { type ChallengeSubject, Challenges } from '../src/accounts/passkeys.ts';
 
-const asked: Asked = { purpose: 'second', accountId: 'a1' };
+const asked: ChallengeSubject = { purpose: 'second', accountId: 'a1' };
 const clock = { now: 1_000_000 };
 const challenges = new Challenges(
   async () => 'secret',
@@ -23,7 +23,11 @@ test('a challenge can be answered for five minutes and no longer', async () => {
 test('a challenge is valid for one purpose, one account and one secret', async () => {
   const challenge = await challenges.make(asked);
   for (const other of [{ ...asked, purpose: 'add' }, { ...asked, accountId: 'a2' }, { purpose: 'second' }]) {
-    assert.equal(await challenges.check(challenge, other as Asked), undefined, JSON.stringify(other));
+    assert.equal(
+      await challenges.check(challenge, other as ChallengeSubject),
+      undefined,
+      JSON.stringify(other),
+    );
   }
   const elsewhere = new Challenges(
     async () => 'another',

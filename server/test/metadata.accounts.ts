@@ -25,10 +25,10 @@ export function accountsContract(stores: Stores): void {
     assert.equal(await stores.two.accounts.keys(ann), 'first');
     assert.equal(await accounts.keys(ben), undefined);
     assert.equal(await accounts.keys(fresh('u')), undefined);
-    const of = (username: string, expected: string | undefined, proven = 'hash') => ({
+    const of = (username: string, keys: string | undefined, passwordHash = 'hash') => ({
       username,
-      proven,
-      expected,
+      passwordHash,
+      keys,
     });
     const next = (keys: string, recoveryHash?: string) => ({ keys, recoveryHash });
     assert.equal(await accounts.replaceKeys(of(ann, undefined), next('second'), 2), false);
@@ -59,15 +59,15 @@ export function accountsContract(stores: Stores): void {
     const others = Array.from({ length: 3 }, () => fresh('token'));
     for (const tokenHash of others) await accounts.openSession(ann, 'hash', { tokenHash, device: '' }, 2);
     await stores.one.recoveries.begin(ann, 'none', fresh('token'), 1000);
-    const before = { username: ann, proven: 'hash', expected: 'first' };
+    const before = { username: ann, passwordHash: 'hash', keys: 'first' };
     const change = (at: number, was = before) =>
       (at % 2 ? stores.one : stores.two).accounts.changePassword(
         was,
         { passwordHash: `hash ${at}`, keys: `keys ${at}`, recoveryHash: undefined },
         { tokenHash: own, now: 3 },
       );
-    assert.equal(await change(99, { ...before, expected: 'other' }), false);
-    assert.equal(await change(99, { ...before, proven: 'other' }), false);
+    assert.equal(await change(99, { ...before, keys: 'other' }), false);
+    assert.equal(await change(99, { ...before, passwordHash: 'other' }), false);
     assert.equal((await sessions.list(ann)).length, 4);
     const won = await Promise.all(Array.from({ length: 8 }, (_, at) => change(at)));
     assert.equal(won.filter(Boolean).length, 1);
@@ -91,7 +91,7 @@ export function accountsContract(stores: Stores): void {
     for (let round = 0; round < 10; round++) {
       const ann = fresh('u');
       await accounts.create(ann, 'hash', 1);
-      const before = { username: ann, proven: 'hash', expected: undefined };
+      const before = { username: ann, passwordHash: 'hash', keys: undefined };
       await Promise.all([
         ...Array.from({ length: 4 }, () =>
           stores.two.accounts.openSession(ann, 'hash', { tokenHash: fresh('t'), device: '' }, 2),
@@ -106,7 +106,7 @@ export function accountsContract(stores: Stores): void {
     const { accounts, factors, sessions, audit } = stores.one;
     const ann = fresh('u');
     await accounts.create(ann, 'hash', 1);
-    const by = { username: ann, proven: 'hash', now: 2 };
+    const by = { username: ann, passwordHash: 'hash', now: 2 };
     const open = (at: number, code?: { secret: string; step: number }) =>
       (at % 2 ? stores.one : stores.two).accounts.openSession(
         ann,
@@ -115,7 +115,7 @@ export function accountsContract(stores: Stores): void {
         3,
         code,
       );
-    assert.equal(await factors.setTotp({ secret: 'S', step: 7 }, { ...by, proven: 'other' }), false);
+    assert.equal(await factors.setTotp({ secret: 'S', step: 7 }, { ...by, passwordHash: 'other' }), false);
     const set = ['S', 'T'].map((secret, at) =>
       (at ? stores.one : stores.two).factors.setTotp({ secret, step: 7 }, by),
     );
@@ -134,7 +134,7 @@ export function accountsContract(stores: Stores): void {
       [{ secret: other, step: 9 }, by],
       [
         { secret, step: 9 },
-        { ...by, proven: 'other' },
+        { ...by, passwordHash: 'other' },
       ],
     ] as const)
       assert.equal(await factors.removeTotp(code, who), false);
@@ -153,7 +153,7 @@ export function accountsContract(stores: Stores): void {
     const [ann, token, old, mine] = [fresh('u'), fresh('t'), fresh('t'), fresh('t')];
     const session = { tokenHash: old, device: '' };
     await accounts.create(ann, 'hash', 1, { keys: 'first', recoveryHash: 'recovery', session });
-    const by = { username: ann, proven: 'hash', now: 1 };
+    const by = { username: ann, passwordHash: 'hash', now: 1 };
     assert.ok(await stores.one.factors.setTotp({ secret: 'S', step: 1 }, by));
     assert.equal(await recoveries.begin(ann, 'other', token, 1000), false);
     assert.equal(await recoveries.begin(fresh('u'), 'recovery', token, 1000), false);
@@ -164,8 +164,8 @@ export function accountsContract(stores: Stores): void {
       { username: ann, keys: 'first', disabled_at: null },
     );
     const secrets = { passwordHash: 'new', keys: 'second', recoveryHash: 'recovery 2' };
-    const finish = (at: string, expected: string, now: number, tokenHash = mine) =>
-      recoveries.finish({ tokenHash: at, expected }, secrets, { tokenHash, device: 'd' }, now);
+    const finish = (at: string, keys: string, now: number, tokenHash = mine) =>
+      recoveries.finish(at, keys, secrets, { tokenHash, device: 'd' }, now);
     assert.equal(await finish(token, 'other', 999), 'other keys');
     assert.equal(await finish(token, 'first', 1000), 'no token');
     const won = await Promise.all(
@@ -182,7 +182,7 @@ export function accountsContract(stores: Stores): void {
     const [first, second] = [fresh('t'), fresh('t')];
     for (const one of [first, second]) assert.ok(await recoveries.begin(ann, 'recovery 2', one, 1000));
     assert.equal(await recoveries.find(first, 999), undefined);
-    const before = { username: ann, proven: 'new', expected: 'second' };
+    const before = { username: ann, passwordHash: 'new', keys: 'second' };
     assert.ok(await accounts.changePassword(before, secrets, { tokenHash: '-', now: 3 }));
     assert.equal(await recoveries.find(second, 999), undefined);
     assert.ok(await recoveries.begin(ann, 'recovery 2', first, 1000));

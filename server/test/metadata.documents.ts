@@ -202,7 +202,7 @@ export function documentsContract(stores: Stores): void {
     assert.deepEqual(await account(), { ...user, dirs: [], rev: 3 });
     assert.ok(await isStaleAccount(documents, id));
     await documents.accountWritten(id, 3);
-    const before = (expected?: string) => ({ username: ann, proven: 'hash', expected });
+    const before = (keys?: string) => ({ username: ann, passwordHash: 'hash', keys });
     assert.equal(await accounts.replaceKeys(before('none'), { keys: 'keys', recoveryHash: 'r' }, 9), false);
     assert.equal(await documents.isStaleAccount(id), false);
     assert.ok(await accounts.replaceKeys(before(undefined), { keys: 'keys', recoveryHash: 'r' }, 9));

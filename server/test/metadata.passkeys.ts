@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NewPasskey } from '../src/accounts/passkeys-table.ts';
+import type { NewPasskey } from '../src/accounts/factors-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW } from './metadata.fixture.ts';
 
 const STAYS = { keys: undefined, expected: undefined };
 const passkey = (more: Partial<NewPasskey> = {}): NewPasskey => ({
   ...{ credential_id: fresh('credential'), public_key: 'key', counter: 1, name: 'ring', alone: 0 },
-  ...{ challenge: fresh('challenge'), until: NOW + 1000 },
+  ...{ challenge: fresh('challenge'), expiresAt: NOW + 1000 },
   ...more,
 });
 const used = (credentialId: string, counter: number, challenge = fresh('challenge')) => ({
-  ...{ credentialId, counter, challenge, until: NOW + 1000 },
+  ...{ credentialId, counter, challenge, expiresAt: NOW + 1000 },
 });
 const session = () => ({ tokenHash: fresh('t'), device: '' });
 
@@ -24,7 +24,7 @@ export function passkeysContract(stores: Stores): void {
     const username = fresh('u');
     await stores.one.accounts.create(username, 'hash', 1, { keys: 'first' });
     const accountId = (await stores.one.accounts.idOf(username))!;
-    const by = { username, proven: 'hash', now: NOW };
+    const by = { username, passwordHash: 'hash', now: NOW };
     const added = passkey(more);
     assert.equal(await stores.one.passkeys.add(added, by, STAYS, 9), 'done');
     const row = async () => (await stores.two.passkeys.find(added.credential_id))!;
@@ -34,7 +34,7 @@ export function passkeysContract(stores: Stores): void {
   test('passkeys: an id once, so many of an account, and none where the password or the keys are others', async () => {
     const { by, accountId, id } = await made();
     const { accounts, passkeys } = stores.one;
-    assert.equal(await passkeys.add(passkey(), { ...by, proven: 'other' }, STAYS, 9), 'changed');
+    assert.equal(await passkeys.add(passkey(), { ...by, passwordHash: 'other' }, STAYS, 9), 'changed');
     const keys = { keys: 'second', expected: 'first' };
     assert.equal(await passkeys.add(passkey(), by, { ...keys, expected: 'other' }, 9), 'changed');
     assert.equal(await passkeys.add(passkey({ credential_id: id }), by, keys, 9), 'taken');
@@ -91,7 +91,7 @@ export function passkeysContract(stores: Stores): void {
     assert.equal(await passkeys.openSession(await one.row(), used(one.id, 2), session(), NOW), undefined);
     const token = { tokenHash: fresh('t'), now: NOW, noneAlone: true };
     const secrets = { passwordHash: 'hash', keys: 'next', recoveryHash: undefined };
-    const before = { username: two.username, proven: 'hash', expected: 'first' };
+    const before = { username: two.username, passwordHash: 'hash', keys: 'first' };
     assert.ok(await accounts.changePassword(before, secrets, token));
     assert.equal(await passkeys.openSession(await two.row(), used(two.id, 0), session(), NOW), undefined);
     assert.ok(await accounts.openSession(two.username, 'hash', session(), NOW, used(two.id, 0)));
@@ -132,14 +132,14 @@ export function passkeysContract(stores: Stores): void {
     ]);
     assert.deepEqual(await stores.one.sessions.list(username), []);
     assert.deepEqual(await stores.one.passkeys.list(accountId), []);
-    const by = { username, proven: 'hash', now: NOW };
+    const by = { username, passwordHash: 'hash', now: NOW };
     assert.equal(await stores.one.passkeys.add(passkey(), by, STAYS, 9), 'changed');
   });
 
   test('a login that began before a passkey was added does not come in without it', async () => {
     const username = fresh('u');
     await stores.one.accounts.create(username, 'hash', 1);
-    const by = { username, proven: 'hash', now: NOW };
+    const by = { username, passwordHash: 'hash', now: NOW };
     await Promise.all([
       stores.one.passkeys.add(passkey(), by, STAYS, 9),
       alternately(6, ({ accounts }) => accounts.openSession(username, 'hash', session(), NOW)),

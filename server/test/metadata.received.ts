@@ -175,7 +175,7 @@ export function receivedContract(stores: Stores): void {
     const session = { tokenHash: fresh('t'), device: '' };
     await accounts.create(ann, 'hash', NOW, { keys: 'first', identity: 'one', session });
     assert.equal(await stores.two.accounts.identity(ann), 'one');
-    const before = (expected: string) => ({ username: ann, proven: 'hash', expected });
+    const before = (keys: string) => ({ username: ann, passwordHash: 'hash', keys });
     assert.ok(await accounts.replaceKeys(before('first'), { keys: 'second', recoveryHash: undefined }, NOW));
     assert.equal(await accounts.identity(ann), 'one');
     const next = { keys: 'third', recoveryHash: undefined, identity: 'two' };

@@ -79,7 +79,7 @@ export function sessionsContract(stores: Stores): void {
       await accounts.create(ann, 'hash', 1, { session: { tokenHash: own, device: '' } });
       await accounts.openSession(ann, 'hash', { tokenHash: thief, device: '' }, 1);
       const accountId = (await accounts.idOf(ann))!;
-      const before = { username: ann, proven: 'hash', expected: undefined };
+      const before = { username: ann, passwordHash: 'hash', keys: undefined };
       const token = () => ({ tokenHash: fresh('t'), username: ann, accountId, device: 'x', now: 2 });
       const making = Array.from({ length: 8 }, () => stores.two.sessions.create(token(), thief, 100));
       // In the middle of them.

@@ -56,9 +56,9 @@ test('a second factor over time: each code once, wrong ones are counted for the 
     extra: {},
   });
   await assert.rejects(accounts.factors.setTotp(caller, { ...on, code: wrong() }, from()), asked(403));
-  assert.deepEqual(await accounts.factors.of(caller), factors(false));
+  assert.deepEqual(await accounts.factors.list(caller), factors(false));
   await accounts.factors.setTotp(caller, on, from());
-  assert.deepEqual(await accounts.factors.of(caller), factors(true));
+  assert.deepEqual(await accounts.factors.list(caller), factors(true));
   await assert.rejects(accounts.factors.setTotp(caller, on, from()), { status: 409 });
 
   await assert.rejects(logIn(), asked(401));
@@ -105,7 +105,7 @@ test('a second factor over time: each code once, wrong ones are counted for the 
     },
   );
   await accounts.factors.removeTotp(caller, { password, code: code() }, from());
-  assert.deepEqual(await accounts.factors.of(caller), factors(false));
+  assert.deepEqual(await accounts.factors.list(caller), factors(false));
   await assert.rejects(accounts.factors.removeTotp(caller, { password, code: code(1) }, from()), {
     status: 404,
   });

@@ -24,7 +24,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a disabled account logs in',
-    file: 'server/src/accounts/proof.ts',
+    file: 'server/src/accounts/login-check.ts',
     find: 'if (account!.disabled_at !== null) throw accountDisabled();',
     replace: '',
     tests: [ACCOUNTS],
@@ -32,10 +32,10 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'whoever guesses a password learns that the account is disabled',
-    file: 'server/src/accounts/proof.ts',
-    find: 'const right = await this.passwords.verify(secret, hash);',
+    file: 'server/src/accounts/login-check.ts',
+    find: 'const isRight = await this.passwords.verify(secret, hash);',
     replace:
-      'if (account && account.disabled_at !== null) throw accountDisabled();\n      const right = await this.passwords.verify(secret, hash);',
+      'if (account && account.disabled_at !== null) throw accountDisabled();\n      const isRight = await this.passwords.verify(secret, hash);',
     tests: [ACCOUNTS],
     only: 'a disabled account',
   },
@@ -50,8 +50,8 @@ export const mutants: Mutant[] = [
   {
     name: 'nobody needs an invitation',
     file: 'server/src/accounts/accounts.ts',
-    find: "if (this.#settings.registration === 'invite')",
-    replace: "if (this.#settings.registration === 'closed')",
+    find: "if (settings.registration === 'invite')",
+    replace: "if (settings.registration === 'closed')",
     tests: [OPERATOR],
     only: 'registration by invitation',
   },

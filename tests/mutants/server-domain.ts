@@ -24,7 +24,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'one more failed login than allowed',
-    file: 'server/src/accounts/proof.ts',
+    file: 'server/src/accounts/login-check.ts',
     find: 'if (failures >= attempts && seconds > 0)',
     replace: 'if (failures > attempts && seconds > 0)',
     tests: [ACCOUNTS],
@@ -48,7 +48,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a challenge of a passkey can be answered again',
-    file: 'server/src/accounts/passkeys-table.ts',
+    file: 'server/src/accounts/factors-table.ts',
     find: 'return first.length === 1;',
     replace: 'return first.length <= 1;',
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -56,7 +56,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a passkey that was copied is taken',
-    file: 'server/src/accounts/passkeys-table.ts',
+    file: 'server/src/accounts/factors-table.ts',
     find: "AND counter ${counter === 0 ? '=' : '<'} ?",
     replace: 'AND counter <> ? + 1000',
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -64,7 +64,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a second factor comes in by itself',
-    file: 'server/src/accounts/passkeys-table.ts',
+    file: 'server/src/accounts/factors-table.ts',
     find: "${alone ? 'AND alone = 1' : ''}",
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -88,14 +88,14 @@ export const mutants: Mutant[] = [
   {
     name: 'a passkey is asked in a page inside another one',
     file: 'server/src/accounts/passkeys.ts',
-    find: 'until === undefined || crossOrigin === true',
-    replace: 'until === undefined',
+    find: 'expiresAt === undefined || crossOrigin === true',
+    replace: 'expiresAt === undefined',
     tests: ['tests/blackbox/passkey-logins.test.ts'],
   },
   {
     name: 'a passkey that can never sign in is added',
     file: 'server/src/accounts/passkeys.ts',
-    find: 'await webauthn.verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });',
+    find: 'await webauthn.verifySignature(signed);',
     replace: '',
     tests: ['tests/blackbox/passkeys.test.ts'],
   },
@@ -138,7 +138,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'one challenge makes passkey after passkey',
-    file: 'server/src/accounts/passkeys-table.ts',
+    file: 'server/src/accounts/factors-table.ts',
     find: "if (!(await useChallenge(tx, passkey))) throw new Refused('answered');",
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
@@ -153,16 +153,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a challenge is good for whatever and whoever',
-    file: 'server/src/accounts/challenges.ts',
+    file: 'server/src/accounts/passkeys.ts',
     find: 'mac.update(`${purpose}\\0${accountId}\\0`)',
     replace: "mac.update('')",
     tests: ['tests/blackbox/passkey-logins.test.ts'],
   },
   {
     name: 'a passkey comes in by itself though nobody was verified',
-    file: 'server/src/accounts/proof.ts',
-    find: 'this.#passkeys.verify(answer, row, asked, { verified: true })',
-    replace: 'this.#passkeys.verify(answer, row, asked, { verified: false })',
+    file: 'server/src/accounts/login-check.ts',
+    find: 'passkeys.verify(answer, row, subject, { userVerified: true })',
+    replace: 'passkeys.verify(answer, row, subject, { userVerified: false })',
     tests: ['tests/blackbox/passkey-logins.test.ts'],
   },
   {
@@ -183,17 +183,17 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'wrong codes are counted for an address, but not for the account',
-    file: 'server/src/accounts/proof.ts',
-    find: 'for (const where of [FACTORS, network])',
-    replace: 'for (const where of [network])',
+    file: 'server/src/accounts/login-check.ts',
+    find: 'await this.#countFailure(username, FACTORS, network);',
+    replace: 'await this.#countFailure(username, network);',
     tests: ['server/test/totp.test.ts'],
   },
   {
     name: 'a right password forgets the wrong codes',
-    file: 'server/src/accounts/proof.ts',
-    find: "throw await this.#wanted(account, known, status, 'a second factor is needed');",
+    file: 'server/src/accounts/login-check.ts',
+    find: "throw await this.#factorError(account, known, status, 'a second factor is needed');",
     replace:
-      "{\n      await this.#accounts.clearFailures(username, FACTORS);\n      throw await this.#wanted(account, known, status, 'a second factor is needed');\n    }",
+      "{\n      await accounts.clearFailures(username, FACTORS);\n      throw await this.#factorError(account, known, status, 'a second factor is needed');\n    }",
     tests: ['server/test/totp.test.ts'],
   },
   {
@@ -205,9 +205,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a token is enough to replace the keys of an account',
-    file: 'server/src/accounts/proof.ts',
-    find: '      if (!right) {\n',
-    replace: '      if (!right && wrong.status === 401) {\n',
+    file: 'server/src/accounts/login-check.ts',
+    find: '      if (!isRight) {\n',
+    replace: '      if (!isRight && wrong.status === 401) {\n',
     tests: ['tests/blackbox/keys.test.ts'],
     only: 'a token alone replaces no keys',
   },
@@ -247,7 +247,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a recovery under way outlives the recovery key that began it',
     file: 'server/src/accounts/accounts-table.ts',
-    find: '      if (recoveryHash !== undefined) await endRecoveries(tx, replaced.account_id);\n',
+    find: '      if (recoveryHash !== undefined) await endRecoveries(tx, row.account_id);\n',
     replace: '',
     tests: ['tests/blackbox/passwords.test.ts'],
     only: 'ends when the recovery key is replaced',
@@ -312,7 +312,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a token whose end has come lives on',
     file: 'server/src/accounts/sessions.ts',
-    find: "    if (now >= expires_at) return 'expired';\n",
+    find: "    if (now() >= expires_at) return 'expired';\n",
     replace: '',
     tests: ['server/test/sessions.test.ts'],
   },
@@ -326,7 +326,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a right login does not forget the wrong ones before it',
-    file: 'server/src/accounts/proof.ts',
+    file: 'server/src/accounts/login-check.ts',
     find: 'if (ofName.failures > 0) await accounts.clearFailures(username, network);',
     replace: '',
     tests: [ACCOUNTS],
@@ -334,7 +334,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'one client behind a proxy keeps the others behind it out',
-    file: 'server/src/accounts/proof.ts',
+    file: 'server/src/accounts/login-check.ts',
     find: '(shared ? SHARED_FACTOR : 1)',
     replace: '1',
     tests: ['tests/attacks/logins.test.ts'],
@@ -342,7 +342,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a header lifts the limit of failed logins',
-    file: 'server/src/accounts/proof.ts',
+    file: 'server/src/accounts/login-check.ts',
     find: '(shared ? SHARED_FACTOR : 1)',
     replace: '(shared ? Number.POSITIVE_INFINITY : 1)',
     tests: ['tests/attacks/logins.test.ts'],
@@ -359,8 +359,8 @@ export const mutants: Mutant[] = [
   {
     name: 'registration stays open',
     file: 'server/src/accounts/accounts.ts',
-    find: "if (registration === 'closed')",
-    replace: "if (registration === 'open' && raw.username === '')",
+    find: "if (settings.registration === 'closed')",
+    replace: "if (settings.registration === 'open' && body.username === '')",
     tests: ['tests/blackbox/settings.test.ts'],
     only: 'SZ_REGISTRATION=closed',
   },

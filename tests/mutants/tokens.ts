@@ -150,8 +150,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a token with an end makes one without',
     file: 'server/src/accounts/sessions.ts',
-    find: 'if (endsAt !== null)',
-    replace: "if (endsAt !== null && username === '')",
+    find: 'if (expiresAt !== null)',
+    replace: "if (expiresAt !== null && username === '')",
     tests: [TOKENS],
   },
 ];

@@ -5,20 +5,20 @@ import { insertInto, isSame, Queries, type Sql } from '../platform/sql/sql.ts';
 import { IS_PRESENT } from '../sharing/received-table.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT } from './account-rows.ts';
+import { endAlone, hasPasskeys, type UsedFactor, usePasskey } from './factors-table.ts';
 import { useInvitation } from './invitations-table.ts';
-import { endAlone, hasPasskeys, type UsedPasskey, usePasskey } from './passkeys-table.ts';
-import { endLongestUnused, endSessions, insertSession, type Opening } from './sessions-table.ts';
+import { endLongestUnused, endSessions, insertSession, type LoginSession } from './sessions-table.ts';
 
 const newAccountId = () => randomBytes(16).toString('hex');
 
-/** Failed logins, and when the last one was; for an address as a whole, when the first one of its time was. */
+/** Failed logins, and the time of the last one; for a whole address the time of the first one in its window. */
 export interface Failures {
   failures: number;
   failed_at: number;
 }
 
 const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
-/** Stands for all names together; it is no name. */
+/** Stands for all names of an address together; no account has it. */
 const ANY_NAME = '';
 
 const NEW_COLUMNS = [
@@ -38,7 +38,7 @@ export interface NewAccount {
   limits?: Partial<AccountLimits> | undefined;
 }
 
-/** False when the name is taken. */
+/** False if the name is taken. */
 export async function insertAccount(tx: Sql, account: NewAccount): Promise<boolean> {
   const { username, accountId, passwordHash, createdAt, keys = null, identity = null } = account;
   const { recoveryHash = null, disabledAt = null, limits = {} } = account;
@@ -50,46 +50,38 @@ export async function insertAccount(tx: Sql, account: NewAccount): Promise<boole
   return rows.length === 1;
 }
 
-/** What an account is known by to whoever proves to have it. */
+/** What logins are checked against. */
 export interface Credentials {
   account_id: string;
   password_hash: string;
   recovery_hash: string | null;
   keys: string | null;
   disabled_at: number | null;
-  /** Of a second factor, and the step of the last code that was accepted; null: there is none. */
+  /** The secret of the codes, and the step of the last one accepted; null: codes are off. */
   totp_secret: string | null;
   totp_step: number | null;
+  /** The account's own limit of failed logins in a row. */
+  login_attempts: number | null;
 }
 
-/** A code that was right, for this secret; it counts if none of its step or a later one has been accepted before. */
-export interface UsedCode {
-  secret: string;
-  step: number;
-}
-
-/** What was shown beside the password; it counts once. */
-export type UsedFactor = UsedCode | UsedPasskey;
-
-/** What is set together: a password and the keys that it opens, with what recovers both. */
+/** A password and the keys that it opens, which change together. */
 export interface NewSecrets {
   passwordHash: string;
   keys: string | undefined;
-  /** Undefined: as it was. */
+  /** Undefined: unchanged. */
   recoveryHash: string | undefined;
 }
 
-/** An account as its user knew it. */
-export interface Before {
+/** The account as the request saw it; the change is made only if it is still so. */
+export interface AccountBefore {
   username: string;
-  /** The hash of the password that was proven. */
-  proven: string;
-  /** The key bag; undefined: none. */
-  expected: string | undefined;
+  passwordHash: string;
+  /** Undefined: it had none. */
+  keys: string | undefined;
 }
 
 export class AccountsTable extends Queries {
-  /** With a first session, where one is wanted. False when the name is taken. */
+  /** Creates an account, with a session if one is given. False if the name is taken. */
   create(
     username: string,
     passwordHash: string,
@@ -99,8 +91,8 @@ export class AccountsTable extends Queries {
       identity?: string | undefined;
       recoveryHash?: string | undefined;
       accountId?: string;
-      session?: Opening;
-      /** The hash of an invitation, which is used up. */
+      session?: LoginSession;
+      /** The hash of the invitation to use up. */
       invite?: string | undefined;
     } = {},
   ): Promise<boolean> {
@@ -109,24 +101,18 @@ export class AccountsTable extends Queries {
       const account = { username, accountId, passwordHash, createdAt: now, keys, identity, recoveryHash };
       if (!(await insertAccount(tx, account))) return false;
       await outdateAccount(tx, username);
-      await recordAudit(tx, {
-        at: now,
-        actor: 'account',
-        account: username,
-        action: 'registered',
-        detail: accountId,
-      });
+      await recordAudit(tx, { at: now, account: username, action: 'registered', detail: accountId });
       if (session) await insertSession(tx, { ...session, username, accountId, now });
       if (invite !== undefined) await useInvitation(tx, invite, username, now);
       return true;
     });
   }
 
-  /** Undefined where nobody has that name, or not for long any more. */
+  /** Undefined if nobody has that name, or the account is being deleted. */
   async credentials(username: string): Promise<Credentials | undefined> {
     const [row] = await this.sql.query<Credentials>(
-      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step FROM accounts
-       WHERE username = ? AND deleting_since IS NULL`,
+      `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step, login_attempts
+       FROM accounts WHERE username = ? AND deleting_since IS NULL`,
       username,
     );
     return row;
@@ -138,7 +124,7 @@ export class AccountsTable extends Queries {
     return typeof row?.disabled_at === 'number';
   }
 
-  /** Undefined where nobody has that name. */
+  /** The account id; undefined if nobody has that name. */
   async idOf(username: string): Promise<string | undefined> {
     if (username === ADMIN) return ADMIN_ACCOUNT;
     if (username === '') return NO_ACCOUNT;
@@ -149,7 +135,7 @@ export class AccountsTable extends Queries {
     return row?.account_id;
   }
 
-  /** The key bag; undefined where there is none. */
+  /** The key bag; undefined if there is none. */
   async keys(username: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ keys: string | null }>(
       'SELECT keys FROM accounts WHERE username = ?',
@@ -158,7 +144,7 @@ export class AccountsTable extends Queries {
     return row?.keys ?? undefined;
   }
 
-  /** Of an account that can be used. */
+  /** Undefined also for accounts that are disabled or being deleted. */
   async identity(username: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ identity: string | null }>(
       `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${IS_PRESENT('u')}`,
@@ -167,9 +153,9 @@ export class AccountsTable extends Queries {
     return row?.identity ?? undefined;
   }
 
-  /** Replaces the key bag; nothing of it where the account is not as `before` says any more. */
+  /** False if the account has changed since `before`. */
   replaceKeys(
-    { username, proven, expected }: Before,
+    before: AccountBefore,
     {
       keys,
       recoveryHash,
@@ -177,71 +163,72 @@ export class AccountsTable extends Queries {
     }: Pick<NewSecrets, 'keys' | 'recoveryHash'> & { identity?: string | undefined },
     now: number,
   ): Promise<boolean> {
+    const { username } = before;
     return this.sql.transaction(async (tx) => {
-      const [is, values] = isSame(expected);
-      const [replaced] = await tx.execute<{ account_id: string }>(
+      const [is, values] = isSame(before.keys);
+      const [row] = await tx.execute<{ account_id: string }>(
         `UPDATE accounts SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
          WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
-        ...[keys ?? null, identity ?? null, recoveryHash ?? null, username, proven, ...values],
+        ...[keys ?? null, identity ?? null, recoveryHash ?? null, username, before.passwordHash, ...values],
       );
-      if (!replaced) return false;
-      // Whoever has shown the one before must not finish with it.
-      if (recoveryHash !== undefined) await endRecoveries(tx, replaced.account_id);
+      if (!row) return false;
+      // A recovery that was begun with the old recovery key must not finish.
+      if (recoveryHash !== undefined) await endRecoveries(tx, row.account_id);
       await outdateAccount(tx, username);
-      await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'keys replaced' });
+      await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
       return true;
     });
   }
 
-  /** A new password with the keys that it opens, and the end of all other sessions; all of it or nothing, likewise. */
+  /** Sets password and keys and ends all other sessions. False if the account has changed since `before`. */
   changePassword(
-    { username, proven, expected }: Before,
+    before: AccountBefore,
     { passwordHash, keys, recoveryHash }: NewSecrets,
     { tokenHash, now, noneAlone = false }: { tokenHash: string; now: number; noneAlone?: boolean },
   ): Promise<boolean> {
+    const { username } = before;
     return this.sql.transaction(async (tx) => {
-      const [is, values] = isSame(expected);
-      const [changed] = await tx.execute<{ account_id: string }>(
+      const [is, values] = isSame(before.keys);
+      const [row] = await tx.execute<{ account_id: string }>(
         `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
          WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
-        ...[passwordHash, keys ?? null, recoveryHash ?? null, username, proven, ...values],
+        ...[passwordHash, keys ?? null, recoveryHash ?? null, username, before.passwordHash, ...values],
       );
-      if (!changed) return false;
+      if (!row) return false;
       await endSessions(tx, username, tokenHash);
-      await endRecoveries(tx, changed.account_id);
-      if (noneAlone) await endAlone(tx, changed.account_id);
+      await endRecoveries(tx, row.account_id);
+      if (noneAlone) await endAlone(tx, row.account_id);
       await outdateAccount(tx, username);
-      await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'password changed' });
+      await recordAudit(tx, { at: now, account: username, action: 'password changed' });
       return true;
     });
   }
 
   /**
-   * A session for whoever has proven the password, and a second factor if there is one; false where these are others by
-   * now, the code or the challenge has been used, or the account is gone.
+   * Opens a session after the login check. False if password or factors have changed since, the code or the challenge has
+   * been used, or the account is gone.
    */
   openSession(
     username: string,
-    proven: string,
-    session: Opening,
+    passwordHash: string,
+    session: LoginSession,
     now: number,
     used?: UsedFactor,
   ): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [code, passkey] = used && 'step' in used ? [used, undefined] : [undefined, used];
       const own = 'username = ? AND password_hash = ? AND deleting_since IS NULL';
-      // Held: a change of password that comes now ends this session as well, and no passkey is added meanwhile.
+      // Locked: a change of password that waits here ends this session as well, and no passkey is added in between.
       const [row] = code
         ? await tx.execute<{ account_id: string }>(
             `UPDATE accounts SET totp_step = ? WHERE ${own}
              AND totp_secret = ? AND totp_step < ? RETURNING account_id`,
-            ...[code.step, username, proven, code.secret, code.step],
+            ...[code.step, username, passwordHash, code.secret, code.step],
           )
         : await tx.query<{ account_id: string }>(
             `SELECT account_id FROM accounts WHERE ${own}
              ${passkey ? '' : 'AND totp_secret IS NULL'} ${tx.dialect.forShare}`,
-            username,
-            proven,
+            ...[username, passwordHash],
           );
       if (!row) return false;
       const { account_id: accountId } = row;
@@ -254,14 +241,7 @@ export class AccountsTable extends Queries {
     });
   }
 
-  /** How many failed logins in a row the account may have, where that is its own. */
-  async loginAttempts(username: string): Promise<number | null> {
-    const text = 'SELECT login_attempts FROM accounts WHERE username = ?';
-    const [row] = await this.sql.query<{ login_attempts: number | null }>(text, username);
-    return row?.login_attempts ?? null;
-  }
-
-  /** Failed logins of one name from an address, in a row, and of all names from there. */
+  /** Failed logins in a row of this name from this address, and of all names from there. */
   async failures(username: string, address: string): Promise<{ ofName: Failures; ofAddress: Failures }> {
     const rows = await this.sql.query<Failures & { username: string }>(
       `SELECT username, failures, failed_at FROM login_failures
@@ -276,7 +256,7 @@ export class AccountsTable extends Queries {
     return { ofName: of(username), ofAddress: of(ANY_NAME) };
   }
 
-  /** The count for the whole address starts again after `windowMs`. */
+  /** The count of the whole address starts again after `windowMs`. */
   async countFailure(username: string, address: string, now: number, windowMs: number): Promise<void> {
     const old = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at <= ?`;
     const recent = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at > ?`;
@@ -286,22 +266,13 @@ export class AccountsTable extends Queries {
        ON CONFLICT (username, address) DO UPDATE
        SET failures = CASE WHEN ${old} THEN 1 ELSE login_failures.failures + 1 END,
          failed_at = CASE WHEN ${recent} THEN login_failures.failed_at ELSE excluded.failed_at END`,
-      username,
-      address,
-      now,
-      address,
-      now,
-      now - windowMs,
-      now - windowMs,
+      ...[username, address, now, address, now, now - windowMs, now - windowMs],
     );
   }
 
   async clearFailures(username: string, address: string): Promise<void> {
-    await this.sql.execute(
-      'DELETE FROM login_failures WHERE username = ? AND address = ?',
-      username,
-      address,
-    );
+    const text = 'DELETE FROM login_failures WHERE username = ? AND address = ?';
+    await this.sql.execute(text, username, address);
   }
 
   async expire(failuresBefore: number): Promise<void> {
@@ -309,7 +280,7 @@ export class AccountsTable extends Queries {
   }
 }
 
-/** The tokens of recoveries under way are good for nothing any more. */
+/** Makes the tokens of recoveries that have begun invalid. */
 export async function endRecoveries(tx: Sql, accountId: string): Promise<void> {
   await tx.execute('DELETE FROM recovery_tokens WHERE account_id = ?', accountId);
 }

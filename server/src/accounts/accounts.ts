@@ -21,238 +21,224 @@ import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import type { PendingDeletion } from './deletion-table.ts';
 import { Factors } from './factors.ts';
-import { conditionMissing, type KeysCondition, otherKeys, profileIn, tagOf } from './key-bags.ts';
+import {
+  accountChanged,
+  conditionMissing,
+  type KeysCondition,
+  keysChanged,
+  profileIn,
+  tagOf,
+} from './key-bag.ts';
+import { type LoginAddress, LoginCheck, type LoginSettings, type OnLoginFailure } from './login-check.ts';
 import { Passkeys } from './passkeys.ts';
-import { type OnFailure, type Origin, Proof, type ProofSettings } from './proof.ts';
 import { accountDisabled, notInvited } from './refusals.ts';
-import { type Caller, opening, requireRegistered } from './sessions.ts';
+import { type Caller, newSession, requireRegistered } from './sessions.ts';
 
-type Settings = ProofSettings & Pick<Config, 'registration' | 'origin'>;
+type Settings = LoginSettings & Pick<Config, 'registration' | 'origin'>;
 
 interface Options {
   now?: () => number;
-  /** A secret was wrong, or was not tried because too many had been. */
-  onFailure?: OnFailure;
+  onFailure?: OnLoginFailure;
 }
 
-/** Accounts and their secrets: what they are proven by, and the key bag that it opens. */
+/** Accounts, their passwords and recovery keys, and the key bags that these open. */
 export class Accounts {
   readonly factors: Factors;
-  readonly #metadata: Metadata;
-  readonly #settings: Settings;
-  readonly #now: () => number;
-  readonly #proof: Proof;
+  readonly #deps: { metadata: Metadata; settings: Settings; now: () => number; loginCheck: LoginCheck };
 
-  constructor(metadata: Metadata, settings: Settings, { now = Date.now, onFailure }: Options = {}) {
-    this.#metadata = metadata;
-    this.#settings = settings;
-    this.#now = now;
+  constructor(
+    metadata: Metadata,
+    settings: Settings,
+    { now = Date.now, onFailure = () => undefined }: Options = {},
+  ) {
     const secret = () => metadata.store.challengeSecret();
     const passkeys = new Passkeys({ origin: settings.origin, secret, now });
-    this.#proof = new Proof(metadata, passkeys, settings, now, onFailure);
-    this.factors = new Factors({ metadata, proof: this.#proof, passkeys, now });
+    const loginCheck = new LoginCheck({ metadata, passkeys, settings, now, onFailure });
+    this.#deps = { metadata, settings, now, loginCheck };
+    this.factors = new Factors({ metadata, loginCheck, passkeys, now });
   }
 
-  async register(raw: Registration, { network }: Origin): Promise<Session> {
-    const { registration } = this.#settings;
-    if (registration === 'closed') throw new ApiError(403, 'registration is closed');
-    const username = cleanUsername(raw.username);
-    const invite = await this.#invited(raw.invite);
-    const { session, token } = opening(raw);
-    const [password, recovery] = [checkPassword(raw.password), withKeys(raw)];
-    const { passwords } = this.#proof;
+  async register(body: Registration, { network }: LoginAddress): Promise<Session> {
+    const { metadata, settings, now, loginCheck } = this.#deps;
+    if (settings.registration === 'closed') throw new ApiError(403, 'registration is closed');
+    const username = cleanUsername(body.username);
+    const invite = await this.#checkInvitation(body.invite);
+    const { session, token } = newSession(body.device);
+    const [password, recovery] = [checkPassword(body.password), recoveryIn(body)];
+    if (body.identity !== undefined && body.keys === undefined)
+      throw new RuleError('identity is sent only with keys');
+    const { passwords } = loginCheck;
     const hash = await passwords.hash(password, network);
     const recoveryHash = recovery && (await passwords.hash(recovery, network));
-    const { accounts } = this.#metadata;
-    const options = { keys: raw.keys, identity: identityOf(raw), recoveryHash, session, invite };
-    const taken =
-      isReservedUsername(username) || !(await accounts.create(username, hash, this.#now(), options));
-    if (taken) throw new ApiError(409, 'this username is taken');
+    const options = { keys: body.keys, identity: body.identity, recoveryHash, session, invite };
+    const isTaken =
+      isReservedUsername(username) || !(await metadata.accounts.create(username, hash, now(), options));
+    if (isTaken) throw new ApiError(409, 'this username is taken');
     return { username, token };
   }
 
-  /** The hash of an invitation that is good now: asked before the password is hashed, which takes long. */
-  async #invited(invite: string | undefined): Promise<string | undefined> {
+  /** Returns the hash of a valid invitation. Checked before the password is hashed, which takes long. */
+  async #checkInvitation(invite: string | undefined): Promise<string | undefined> {
+    const { metadata, settings, now } = this.#deps;
     if (invite === undefined) {
-      if (this.#settings.registration === 'invite')
-        throw new ApiError(403, 'registration needs an invitation');
+      if (settings.registration === 'invite') throw new ApiError(403, 'registration needs an invitation');
       return undefined;
     }
     const hash = hashToken(invite);
-    if (!(await this.#metadata.invitations.isValid(hash, this.#now()))) throw notInvited();
+    if (!(await metadata.invitations.isValid(hash, now()))) throw notInvited();
     return hash;
   }
 
-  async login(raw: Credentials, origin: Origin): Promise<Session> {
-    const username = loginName(raw.username);
-    const { session, token } = opening(raw);
+  async login(body: Credentials, address: LoginAddress): Promise<Session> {
+    const { metadata, now, loginCheck } = this.#deps;
+    const username = loginName(body.username);
+    const { session, token } = newSession(body.device);
     const wrong = new ApiError(401, 'wrong username or password');
-    const { code, passkey } = raw;
-    return this.#proof.of({ username, secret: raw.password, factor: { code, passkey } }, origin, {
-      wrong,
-      right: async ({ account, hash, used }) => {
-        const { accounts } = this.#metadata;
-        // The password was right, and is not any more; or another login used the code, or answered the challenge.
-        if (!(await accounts.openSession(username, hash, session, this.#now(), used)))
-          throw used ? await this.#proof.refusal(account, 401) : wrong;
-        return { username, token };
-      },
+    const attempt = { username, secret: body.password, factor: { code: body.code, passkey: body.passkey } };
+    return loginCheck.checkSecret(attempt, address, wrong, async ({ account, hash, used }) => {
+      // Not if the password was changed since, or another login used the code or answered the challenge.
+      if (!(await metadata.accounts.openSession(username, hash, session, now(), used)))
+        throw used ? await loginCheck.usedFactorError(account, 401) : wrong;
+      return { username, token };
     });
   }
 
-  /** The KDF profile of an account, for anyone who asks: the same for a name that nobody has. */
+  /** The KDF profile of an account, for anyone who asks; a name that nobody has gets the same answer. */
   async profile(username: string): Promise<number> {
-    return profileIn(await this.#metadata.accounts.keys(loginName(username)));
+    return profileIn(await this.#deps.metadata.accounts.keys(loginName(username)));
   }
 
-  /** The key bag and its tag, by which it can be replaced. */
+  /** The key bag and its ETag. */
   async keys({ username }: Caller): Promise<{ keys: string; tag: string }> {
     requireRegistered(username);
-    const keys = await this.#metadata.accounts.keys(username);
+    const keys = await this.#deps.metadata.accounts.keys(username);
     if (keys === undefined) throw new ApiError(404, 'this account has no keys');
     return { keys, tag: tagOf(keys) };
   }
 
   /**
-   * Replaces the key bag, or stores the first one; the tag of what is there now. A token alone is not enough: whoever found
-   * one could lock its owner out for good.
+   * Stores the first key bag, or replaces it; returns the new ETag. A token alone is not enough: with a stolen one the owner
+   * could be locked out for good.
    */
   async replaceKeys(
-    { username }: Caller,
+    caller: Caller,
     { password, keys, identity, recovery }: KeysBody,
     { fits, isMissing }: KeysCondition,
-    origin: Origin,
+    address: LoginAddress,
   ): Promise<string> {
-    requireRegistered(username);
+    const { metadata, now, loginCheck } = this.#deps;
+    requireRegistered(caller.username);
     if (isMissing) throw conditionMissing(', or If-None-Match: *,');
-    return this.#proof.of({ username, secret: password }, origin, {
-      wrong: new ApiError(403, 'wrong password'),
-      right: async ({ account, hash, make }) => {
-        const expected = account.keys ?? undefined;
-        if (!fits(expected && tagOf(expected))) throw otherKeys(expected);
-        const recoveryHash = recovery && (await make(recovery));
-        const before = { username, proven: hash, expected };
-        const { accounts } = this.#metadata;
-        if (!(await accounts.replaceKeys(before, { keys, identity, recoveryHash }, this.#now())))
-          throw otherKeys(expected);
-        return tagOf(keys);
-      },
+    return loginCheck.checkPassword(caller, password, address, async ({ account, hash, makeHash }) => {
+      const expected = account.keys ?? undefined;
+      if (!fits(expected && tagOf(expected))) throw keysChanged(expected);
+      const recoveryHash = recovery && (await makeHash(recovery));
+      const before = { username: caller.username, passwordHash: hash, keys: expected };
+      if (!(await metadata.accounts.replaceKeys(before, { keys, identity, recoveryHash }, now())))
+        throw keysChanged(expected);
+      return tagOf(keys);
     });
   }
 
-  /** Sets a new password and the keys that it opens, and ends all sessions but this one; the tag of the keys, if there are any. */
+  /** Sets a new password and the keys that it opens, and ends all other sessions. Returns the keys' ETag, if there are any. */
   async changePassword(
-    { username, token }: Caller,
+    caller: Caller,
     body: PasswordBody,
     { fits, isMissing }: KeysCondition,
-    origin: Origin,
+    address: LoginAddress,
   ): Promise<string | undefined> {
+    const { metadata, now, loginCheck } = this.#deps;
+    const { username, token } = caller;
     requireRegistered(username);
     const next = checkPassword(body.next);
-    const recovery = withKeys(body);
-    return this.#proof.of({ username, secret: body.current }, origin, {
-      wrong: new ApiError(403, 'wrong password'),
-      right: async ({ account, hash, make }) => {
-        const expected = account.keys ?? undefined;
-        if (expected !== undefined && isMissing) throw conditionMissing();
-        if (!isMissing && !fits(expected && tagOf(expected))) throw otherKeys(expected);
-        // With the old keys the new password would open nothing; keys where there are none are stored as the first ones.
-        if (expected !== undefined && body.keys === undefined)
-          throw new ApiError(400, 'this account has keys: send those that the new password opens');
-        if (expected === undefined && body.keys !== undefined) throw otherKeys(expected);
-        const secrets = {
-          passwordHash: await make(next),
-          keys: body.keys,
-          recoveryHash: recovery && (await make(recovery)),
-        };
-        const noneAlone = body.passkeys === 'second';
-        const by = { tokenHash: hashToken(token), now: this.#now(), noneAlone };
-        const before = { username, proven: hash, expected };
-        if (!(await this.#metadata.accounts.changePassword(before, secrets, by)))
-          throw new ApiError(412, 'the password or the keys of this account have been changed meanwhile');
-        return body.keys && tagOf(body.keys);
-      },
+    const recovery = recoveryIn(body);
+    return loginCheck.checkPassword(caller, body.current, address, async ({ account, hash, makeHash }) => {
+      const expected = account.keys ?? undefined;
+      if (expected !== undefined && isMissing) throw conditionMissing();
+      if (!isMissing && !fits(expected && tagOf(expected))) throw keysChanged(expected);
+      // The new password would not open the old keys; the first keys are stored by replaceKeys.
+      if (expected !== undefined && body.keys === undefined)
+        throw new ApiError(400, 'this account has keys: send those that the new password opens');
+      if (expected === undefined && body.keys !== undefined) throw keysChanged(expected);
+      const secrets = {
+        passwordHash: await makeHash(next),
+        keys: body.keys,
+        recoveryHash: recovery && (await makeHash(recovery)),
+      };
+      const by = { tokenHash: hashToken(token), now: now(), noneAlone: body.passkeys === 'second' };
+      const before = { username, passwordHash: hash, keys: expected };
+      if (!(await metadata.accounts.changePassword(before, secrets, by))) throw accountChanged();
+      return body.keys && tagOf(body.keys);
     });
   }
 
-  /** Begins to delete the account: from now on nobody can use it. What it has goes by `AccountDeletion`. */
-  async leave({ username }: Caller, { password }: LeaveBody, origin: Origin): Promise<PendingDeletion> {
-    requireRegistered(username);
-    return this.#proof.of({ username, secret: password }, origin, {
-      wrong: new ApiError(403, 'wrong password'),
-      right: async ({ hash }) => {
-        const by = { actor: 'account' as const, now: this.#now(), passwordHash: hash };
-        const leaving = await this.#metadata.deletions.begin(username, by);
-        if (!leaving) throw new ApiError(403, 'the password has been changed meanwhile');
-        return leaving;
-      },
+  /** Begins to delete the account: nobody can use it from now on. `AccountDeletion` removes what it has. */
+  async leave(caller: Caller, { password }: LeaveBody, address: LoginAddress): Promise<PendingDeletion> {
+    const { metadata, now, loginCheck } = this.#deps;
+    return loginCheck.checkPassword(caller, password, address, async ({ hash }) => {
+      const by = { actor: 'account' as const, now: now(), passwordHash: hash };
+      const pending = await metadata.deletions.begin(caller.username, by);
+      if (!pending) throw new ApiError(403, 'the password has just been changed; try again');
+      return pending;
     });
   }
 
-  /** First step: the key bag, and a token for the second, for whoever has the recovery key. */
-  async recover(raw: RecoverBody, origin: Origin): Promise<{ recovered: Recovered; tag: string }> {
-    const username = loginName(raw.username);
-    // Also for a name that nobody has, and for an account that has no recovery key: nobody learns which is which.
+  /** First step of a recovery: returns the key bag, and a token for the second step. */
+  async recover(body: RecoverBody, address: LoginAddress): Promise<{ recovered: Recovered; tag: string }> {
+    const { metadata, now, loginCheck } = this.#deps;
+    const username = loginName(body.username);
+    // Unknown names and accounts without a recovery key get the same answer.
     const wrong = new ApiError(401, 'wrong username or recovery key');
-    return this.#proof.of({ username, kind: 'recovery_hash', secret: raw.recovery }, origin, {
-      wrong,
-      right: async ({ account, hash }) => {
-        const token = newToken();
-        const until = this.#now() + limits.recoverySeconds * 1000;
-        const { recoveries } = this.#metadata;
-        const begun = await recoveries.begin(username, hash, hashToken(token), until);
-        if (!begun || account.keys === null) throw wrong;
-        const recovered = { keys: account.keys, token, expires_in: limits.recoverySeconds };
-        return { recovered, tag: tagOf(account.keys) };
-      },
+    const attempt = { username, kind: 'recovery_hash' as const, secret: body.recovery };
+    return loginCheck.checkSecret(attempt, address, wrong, async ({ account, hash }) => {
+      const token = newToken();
+      const expiresAt = now() + limits.recoverySeconds * 1000;
+      const begun = await metadata.recoveries.begin(username, hash, hashToken(token), expiresAt);
+      if (!begun || account.keys === null) throw wrong;
+      const recovered = { keys: account.keys, token, expires_in: limits.recoverySeconds };
+      return { recovered, tag: tagOf(account.keys) };
     });
   }
 
-  /** Second step: everything new, and a session as after a login. */
+  /** Second step of a recovery: sets password, keys and recovery key, and opens a session. */
   async finishRecovery(
-    raw: FinishRecoveryBody,
+    body: FinishRecoveryBody,
     { fits, isMissing }: KeysCondition,
-    { network }: Origin,
+    { network }: LoginAddress,
   ): Promise<{ session: Session; tag: string }> {
+    const { metadata, now, loginCheck } = this.#deps;
     if (isMissing) throw conditionMissing();
-    const password = checkPassword(raw.password);
-    const { session, token } = opening(raw);
-    const tokenHash = hashToken(raw.token);
-    const { recoveries } = this.#metadata;
-    const found = await recoveries.find(tokenHash, this.#now());
-    if (!found) throw noToken();
-    if (found.disabled_at !== null) throw accountDisabled();
-    const expected = found.keys ?? undefined;
-    if (!fits(expected && tagOf(expected))) throw otherKeys(expected);
-    const { passwords } = this.#proof;
+    const password = checkPassword(body.password);
+    const { session, token } = newSession(body.device);
+    const tokenHash = hashToken(body.token);
+    const account = await metadata.recoveries.find(tokenHash, now());
+    if (!account) throw unknownRecovery();
+    if (account.disabled_at !== null) throw accountDisabled();
+    const expected = account.keys ?? undefined;
+    if (!fits(expected && tagOf(expected))) throw keysChanged(expected);
+    const { passwords } = loginCheck;
     const secrets = {
       passwordHash: await passwords.hash(password, network),
-      keys: raw.keys,
-      recoveryHash: await passwords.hash(raw.recovery, network),
+      keys: body.keys,
+      recoveryHash: await passwords.hash(body.recovery, network),
     };
-    const finished = await recoveries.finish({ tokenHash, expected }, secrets, session, this.#now());
-    if (finished === 'no token') throw noToken();
-    if (finished === 'other keys') throw otherKeys(expected);
-    return { session: { username: found.username, token }, tag: tagOf(raw.keys) };
+    const result = await metadata.recoveries.finish(tokenHash, expected, secrets, session, now());
+    if (result === 'no token') throw unknownRecovery();
+    if (result === 'other keys') throw keysChanged(expected);
+    return { session: { username: account.username, token }, tag: tagOf(body.keys) };
   }
 }
 
-/** Its secret halves are in the key bag. */
-function identityOf({ keys, identity }: Pick<Registration, 'keys' | 'identity'>): string | undefined {
-  if (identity !== undefined && keys === undefined) throw new RuleError('identity is sent only with keys');
-  return identity;
-}
-
-/** A recovery key opens the key bag: without one it would recover nothing. */
-function withKeys({ keys, recovery }: { keys?: string; recovery?: string }): string | undefined {
+/** A recovery key opens the key bag: without one there is nothing to recover. */
+function recoveryIn({ keys, recovery }: { keys?: string; recovery?: string }): string | undefined {
   if (recovery !== undefined && keys === undefined) throw new RuleError('recovery is sent only with keys');
   return recovery;
 }
 
-const noToken = () => new ApiError(401, 'the token of the recovery is unknown, used or has expired');
+const unknownRecovery = () => new ApiError(401, 'the recovery token is unknown, used or has expired');
 
-/** What can be no username is counted under its digest, which is none either: it may have any length. */
-function loginName(raw: string): string {
-  const username = strip(raw);
+/** Failures of text that cannot be a username are counted under its digest, since it may have any length. */
+function loginName(text: string): string {
+  const username = strip(text);
   return /^[A-Za-z0-9_]{1,32}$/.test(username) ? username : hashToken(username);
 }

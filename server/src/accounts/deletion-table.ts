@@ -11,7 +11,7 @@ import { lockTransfer, NOT_DONE, type TransferRow } from '../transfers/transfer-
 import { forgetVolumes } from '../transfers/volumes-table.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { endRecoveries } from './accounts-table.ts';
-import { removePasskeys } from './passkeys-table.ts';
+import { removePasskeys } from './factors-table.ts';
 import { endSessions } from './sessions-table.ts';
 
 /** An account that is being deleted. */

@@ -1,65 +1,135 @@
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
-import { Queries, Refused, refusal } from '../platform/sql/sql.ts';
-import type { UsedCode, UsedFactor } from './accounts-table.ts';
-import { removePasskeys, usePasskey } from './passkeys-table.ts';
+import { insertInto, isSame, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
+import { outdateAccount } from '../upkeep/documents-table.ts';
+import { endLongestUnused, endSessionsOf, insertSession, type LoginSession } from './sessions-table.ts';
 
-/** Who turns a factor on or off: whoever has proven the password with this hash. */
-interface By {
+export interface PasskeyRow {
+  credential_id: string;
+  account_id: string;
+  /** COSE, in base64url. */
+  public_key: string;
+  /** The last one that its authenticator sent; an authenticator that counts never sends the same again. */
+  counter: number;
+  name: string;
+  /** 1: the key bag has an entry for it, so it signs in without the password. */
+  alone: number;
+  created_at: number;
+  used_at: number | null;
+}
+
+/** A challenge that was signed; it counts if it has not been answered before. */
+export interface UsedChallenge {
+  challenge: string;
+  expiresAt: number;
+}
+
+/** A right signature; it counts if its challenge does, and its counter is higher than the last one. */
+export interface UsedPasskey extends UsedChallenge {
+  credentialId: string;
+  counter: number;
+}
+
+/** A right code for this secret; it counts if no code of its step or a later one has been accepted before. */
+export interface UsedCode {
+  secret: string;
+  step: number;
+}
+
+export type UsedFactor = UsedCode | UsedPasskey;
+
+export const PASSKEY_COLUMNS = [
+  ...['credential_id', 'account_id', 'public_key', 'counter', 'name', 'alone', 'created_at', 'used_at'],
+] as const;
+const COLUMNS = PASSKEY_COLUMNS.join(', ');
+
+/** The answer holds until the transaction ends if the caller has locked the account. */
+export async function hasPasskeys(tx: Sql, accountId: string): Promise<boolean> {
+  const text = 'SELECT 1 FROM passkeys WHERE account_id = ? LIMIT 1';
+  return (await tx.query(text, accountId)).length > 0;
+}
+
+/** Returns how many there were. */
+export async function removePasskeys(tx: Sql, accountId: string): Promise<number> {
+  const text = 'DELETE FROM passkeys WHERE account_id = ? RETURNING credential_id';
+  return (await tx.execute(text, accountId)).length;
+}
+
+/** Makes all passkeys second factors only: the key bag has no entries for them any more. */
+export async function endAlone(tx: Sql, accountId: string): Promise<void> {
+  await tx.execute('UPDATE passkeys SET alone = 0 WHERE account_id = ?', accountId);
+}
+
+/** False if it was answered before. */
+async function useChallenge(tx: Sql, { challenge, expiresAt }: UsedChallenge): Promise<boolean> {
+  const first = await tx.execute(
+    `${insertInto('used_challenges', ['challenge', 'expires_at'])} ON CONFLICT (challenge) DO NOTHING RETURNING challenge`,
+    ...[challenge, expiresAt],
+  );
+  return first.length === 1;
+}
+
+/** False if the challenge was answered before, the counter is not higher, or the passkey is not the account's. */
+export async function usePasskey(
+  tx: Sql,
+  accountId: string,
+  used: UsedPasskey,
+  { now, alone = false }: { now: number; alone?: boolean },
+): Promise<boolean> {
+  if (!(await useChallenge(tx, used))) return false;
+  const { credentialId, counter } = used;
+  const rows = await tx.execute(
+    `UPDATE passkeys SET counter = ?, used_at = ? WHERE credential_id = ? AND account_id = ?
+     AND counter ${counter === 0 ? '=' : '<'} ? ${alone ? 'AND alone = 1' : ''} RETURNING credential_id`,
+    ...[counter, now, credentialId, accountId, counter],
+  );
+  return rows.length === 1;
+}
+
+/** Whose factors are changed: an account whose password had this hash when it was checked. */
+interface ProvenAccount {
   username: string;
-  proven: string;
+  passwordHash: string;
   now: number;
 }
 
-/** The second factors of accounts. None is in the account's document: the volume store is not told what codes are made from. */
+/** Codes (TOTP). They are not in the account's document: the volume store must not learn their secret. */
 export class FactorsTable extends Queries {
-  /** False where there is one already, or the password is another one by now. */
-  setTotp({ secret, step }: UsedCode, { username, proven, now }: By): Promise<boolean> {
+  /** False if codes are on already, or the password has changed. */
+  setTotp({ secret, step }: UsedCode, { username, passwordHash, now }: ProvenAccount): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const set = await tx.execute(
+      const rows = await tx.execute(
         `UPDATE accounts SET totp_secret = ?, totp_step = ? WHERE username = ? AND password_hash = ?
          AND deleting_since IS NULL AND totp_secret IS NULL RETURNING username`,
-        ...[secret, step, username, proven],
+        ...[secret, step, username, passwordHash],
       );
-      if (set.length === 0) return false;
-      await recordAudit(tx, {
-        at: now,
-        actor: 'account',
-        account: username,
-        action: 'factor on',
-        detail: 'totp',
-      });
+      if (rows.length === 0) return false;
+      await recordAudit(tx, { at: now, account: username, action: 'factor on', detail: 'totp' });
       return true;
     });
   }
 
-  /** False where it is another one by now, or what was shown was used. */
-  removeTotp(used: UsedFactor, { username, proven, now }: By): Promise<boolean> {
+  /** False if the password or the secret has changed, or the factor was used before. */
+  removeTotp(used: UsedFactor, { username, passwordHash, now }: ProvenAccount): Promise<boolean> {
     return this.sql
       .transaction(async (tx) => {
         const isCode = 'step' in used;
         const [is, values] = isCode
           ? ['= ? AND totp_step < ?', [used.secret, used.step]]
           : ['IS NOT NULL', []];
-        const [removed] = await tx.execute<{ account_id: string }>(
+        const [row] = await tx.execute<{ account_id: string }>(
           `UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
            AND deleting_since IS NULL AND totp_secret ${is} RETURNING account_id`,
-          ...[username, proven, ...values],
+          ...[username, passwordHash, ...values],
         );
-        if (!removed) return false;
-        if (!isCode && !(await usePasskey(tx, removed.account_id, used, { now }))) throw new Refused('used');
-        await recordAudit(tx, {
-          at: now,
-          actor: 'account',
-          account: username,
-          action: 'factor off',
-          detail: 'totp',
-        });
+        if (!row) return false;
+        if (!isCode && !(await usePasskey(tx, row.account_id, used, { now }))) throw new Refused('used');
+        await recordAudit(tx, { at: now, account: username, action: 'factor off', detail: 'totp' });
         return true;
       })
       .catch((error: unknown) => refusal<'used'>(error) !== 'used');
   }
 
-  /** All of them, by an operator, for somebody who has lost the device. Whether one was on; undefined where there is no such account. */
+  /** Turns off codes and passkeys for an operator. Returns whether there were any; undefined if there is no such account. */
   clear(username: string, now: number, actor: Actor): Promise<boolean | undefined> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<{ account_id: string; totp_secret: string | null }>(
@@ -79,4 +149,130 @@ export class FactorsTable extends Queries {
       return true;
     });
   }
+}
+
+/** A new key bag that comes with a change of passkeys, and the one it replaces. */
+export interface KeysChange {
+  /** Undefined: it stays. */
+  keys: string | undefined;
+  expected: string | undefined;
+}
+
+export type NewPasskey = Omit<PasskeyRow, 'account_id' | 'used_at' | 'created_at'> & UsedChallenge;
+
+type NotAdded = 'taken' | 'too many' | 'answered';
+
+/** Like codes they are not in the account's document: a rescue restores accounts without second factors. */
+export class PasskeysTable extends Queries {
+  async find(credentialId: string): Promise<PasskeyRow | undefined> {
+    const text = `SELECT ${COLUMNS} FROM passkeys WHERE credential_id = ?`;
+    const [row] = await this.sql.query<PasskeyRow>(text, credentialId);
+    return row;
+  }
+
+  /** Oldest first. */
+  list(accountId: string): Promise<PasskeyRow[]> {
+    const text = `SELECT ${COLUMNS} FROM passkeys WHERE account_id = ? ORDER BY created_at, credential_id`;
+    return this.sql.query<PasskeyRow>(text, accountId);
+  }
+
+  /** `changed`: password or keys have changed; `answered`: another passkey was created for this challenge. */
+  add(
+    passkey: NewPasskey,
+    by: ProvenAccount,
+    keys: KeysChange,
+    most: number,
+  ): Promise<'done' | 'changed' | NotAdded> {
+    return this.sql
+      .transaction<'done' | 'changed' | NotAdded>(async (tx) => {
+        const accountId = await lockWithKeys(tx, by, keys);
+        if (accountId === undefined) return 'changed';
+        const counted = 'SELECT COUNT(*) AS count FROM passkeys WHERE account_id = ?';
+        const [row] = await tx.query<{ count: number }>(counted, accountId);
+        if (row!.count >= most) throw new Refused('too many');
+        const { credential_id, public_key, counter, name, alone } = passkey;
+        const added = await tx.execute(
+          `${insertInto('passkeys', PASSKEY_COLUMNS)} ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`,
+          ...[credential_id, accountId, public_key, counter, name, alone, by.now, null],
+        );
+        if (added.length === 0) throw new Refused('taken');
+        if (!(await useChallenge(tx, passkey))) throw new Refused('answered');
+        const detail = `passkey: ${name}`;
+        await recordAudit(tx, { at: by.now, account: by.username, action: 'factor on', detail });
+        return 'done';
+      })
+      .catch(refusal<NotAdded>);
+  }
+
+  /** Also ends the sessions that were opened with it, except the one with this token. */
+  remove(
+    credentialId: string,
+    by: ProvenAccount & { tokenHash: string },
+    keys: KeysChange,
+  ): Promise<'done' | 'changed' | 'no passkey'> {
+    return this.sql
+      .transaction<'done' | 'changed' | 'no passkey'>(async (tx) => {
+        const accountId = await lockWithKeys(tx, by, keys);
+        if (accountId === undefined) return 'changed';
+        const [removed] = await tx.execute<{ name: string }>(
+          'DELETE FROM passkeys WHERE credential_id = ? AND account_id = ? RETURNING name',
+          ...[credentialId, accountId],
+        );
+        if (!removed) throw new Refused('no passkey');
+        await endSessionsOf(tx, by.username, credentialId, by.tokenHash);
+        const detail = `passkey: ${removed.name}`;
+        await recordAudit(tx, { at: by.now, account: by.username, action: 'factor off', detail });
+        return 'done';
+      })
+      .catch(refusal<'no passkey'>);
+  }
+
+  /** Opens a session for a passkey that signed in by itself; undefined if it does not count, or the account is gone. */
+  openSession(
+    { account_id: accountId }: PasskeyRow,
+    used: UsedPasskey,
+    session: LoginSession,
+    now: number,
+  ): Promise<{ username: string } | undefined> {
+    return this.sql.transaction(async (tx) => {
+      // Locked before the passkey, as everywhere: a removal of the passkey that waits here ends this session as well.
+      const [row] = await tx.query<{ username: string }>(
+        `SELECT username FROM accounts WHERE account_id = ? AND deleting_since IS NULL ${tx.dialect.forShare}`,
+        accountId,
+      );
+      if (!row || !(await usePasskey(tx, accountId, used, { now, alone: true }))) return undefined;
+      const { username } = row;
+      await endLongestUnused(tx, username);
+      await insertSession(tx, { ...session, username, accountId, now, passkey: used.credentialId });
+      return { username };
+    });
+  }
+
+  /** Removes answered challenges that have expired. */
+  async expire(now: number): Promise<void> {
+    await this.sql.execute('DELETE FROM used_challenges WHERE expires_at <= ?', now);
+  }
+}
+
+/** Locks the account and replaces its key bag if a new one came; undefined if password or keys have changed. */
+async function lockWithKeys(
+  tx: Sql,
+  { username, passwordHash, now }: ProvenAccount,
+  { keys, expected }: KeysChange,
+): Promise<string | undefined> {
+  const own = 'username = ? AND deleting_since IS NULL AND password_hash = ?';
+  if (keys === undefined) {
+    const text = `SELECT account_id FROM accounts WHERE ${own} ${tx.dialect.forUpdate}`;
+    const [row] = await tx.query<{ account_id: string }>(text, username, passwordHash);
+    return row?.account_id;
+  }
+  const [is, values] = isSame(expected);
+  const [row] = await tx.execute<{ account_id: string }>(
+    `UPDATE accounts SET keys = ? WHERE ${own} AND keys ${is} RETURNING account_id`,
+    ...[keys, username, passwordHash, ...values],
+  );
+  if (!row) return undefined;
+  await outdateAccount(tx, username);
+  await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
+  return row.account_id;
 }

@@ -1,6 +1,6 @@
 import {
   cleanDevice,
-  type Factors as FactorsOf,
+  type Factors as FactorList,
   limits,
   type NewPasskeyBody,
   type NewPasskeyRequest,
@@ -15,156 +15,146 @@ import {
 import type { Metadata } from '../metadata.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
-import { conditionMissing, type KeysCondition, otherKeys, tagOf } from './key-bags.ts';
-import { listed, notMadeNow, type Passkeys } from './passkeys.ts';
-import { type Origin, type Proof, type Proven, wrongCode } from './proof.ts';
-import { type Caller, opening, requireRegistered } from './sessions.ts';
+import type { KeysChange } from './factors-table.ts';
+import { accountChanged, conditionMissing, type KeysCondition, keysChanged, tagOf } from './key-bag.ts';
+import { type LoginAddress, type LoginCheck, wrongCode } from './login-check.ts';
+import { type Passkeys, toPasskey, unusablePasskey } from './passkeys.ts';
+import { type Caller, newSession, requireRegistered } from './sessions.ts';
 import { stepOf } from './totp.ts';
 
-interface Parts {
+interface Deps {
   metadata: Metadata;
-  proof: Proof;
+  loginCheck: LoginCheck;
   passkeys: Passkeys;
   now: () => number;
 }
 
-/** What an account is proven by beside its password, and passkeys that do without it. */
+/** The second factors of an account, and passkeys that sign in without its password. */
 export class Factors {
-  readonly #metadata: Metadata;
-  readonly #proof: Proof;
-  readonly #passkeys: Passkeys;
-  readonly #now: () => number;
+  readonly #deps: Deps;
 
-  constructor({ metadata, proof, passkeys, now }: Parts) {
-    this.#metadata = metadata;
-    this.#proof = proof;
-    this.#passkeys = passkeys;
-    this.#now = now;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
-  async of({ username, accountId }: Caller): Promise<FactorsOf> {
+  async list({ username, accountId }: Caller): Promise<FactorList> {
+    const { metadata, passkeys } = this.#deps;
     requireRegistered(username);
-    const account = await this.#metadata.accounts.credentials(username);
+    const account = await metadata.accounts.credentials(username);
     return {
       totp: typeof account?.totp_secret === 'string',
-      passkeys: (await this.#metadata.passkeys.list(accountId)).map(listed),
-      passkeys_offered: this.#passkeys.origin !== undefined,
+      passkeys: (await metadata.passkeys.list(accountId)).map(toPasskey),
+      passkeys_offered: passkeys.origin !== undefined,
     };
   }
 
-  /** From now on a login asks for a code; that the client makes right ones is shown by the first. */
-  async setTotp({ username }: Caller, { password, secret, code }: TotpBody, origin: Origin): Promise<void> {
-    await this.#proven(username, password, origin, async ({ account, hash }) => {
-      const present = new ApiError(409, 'codes are on already; turn them off first');
-      if (account.totp_secret !== null) throw present;
-      const step = stepOf(secret, code, this.#now());
-      if (step === undefined) throw wrongCode(403, 'the code is wrong; is the clock of the device right?');
-      const by = { username, proven: hash, now: this.#now() };
-      if (!(await this.#metadata.factors.setTotp({ secret, step }, by))) throw present;
+  /** Requires a code at each login from now on. The first code shows that the client makes right ones. */
+  async setTotp(caller: Caller, { password, secret, code }: TotpBody, address: LoginAddress): Promise<void> {
+    const { metadata, loginCheck, now } = this.#deps;
+    await loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
+      const isOn = new ApiError(409, 'codes are on already; turn them off first');
+      if (account.totp_secret !== null) throw isOn;
+      const step = stepOf(secret, code, now());
+      if (step === undefined)
+        throw wrongCode(403, 'the code is wrong; check the clock of the device that made it');
+      const by = { username: caller.username, passwordHash: hash, now: now() };
+      if (!(await metadata.factors.setTotp({ secret, step }, by))) throw isOn;
     });
   }
 
-  /** By whichever second factor: one that opens the account may say what opens it. */
+  /** Any second factor will do: one that opens the account may change what opens it. */
   async removeTotp(
     { username }: Caller,
     { password, code, passkey }: TotpOffBody,
-    origin: Origin,
+    address: LoginAddress,
   ): Promise<void> {
+    const { metadata, loginCheck, now } = this.#deps;
     requireRegistered(username);
-    const off = new ApiError(404, 'codes are not on');
-    const before = await this.#metadata.accounts.credentials(username);
-    if (typeof before?.totp_secret !== 'string') throw off;
-    await this.#proof.of({ username, secret: password, factor: { code, passkey } }, origin, {
-      wrong: new ApiError(403, 'wrong password'),
-      right: async ({ account, hash, used }) => {
-        if (!used || account.totp_secret === null) throw off;
-        const by = { username, proven: hash, now: this.#now() };
-        if (!(await this.#metadata.factors.removeTotp(used, by)))
-          throw await this.#proof.refusal(account, 403);
-      },
+    const isOff = new ApiError(404, 'codes are not on');
+    const before = await metadata.accounts.credentials(username);
+    if (typeof before?.totp_secret !== 'string') throw isOff;
+    const attempt = { username, secret: password, factor: { code, passkey } };
+    const wrong = new ApiError(403, 'wrong password');
+    await loginCheck.checkSecret(attempt, address, wrong, async ({ account, hash, used }) => {
+      if (!used || account.totp_secret === null) throw isOff;
+      if (!(await metadata.factors.removeTotp(used, { username, passwordHash: hash, now: now() })))
+        throw await loginCheck.usedFactorError(account, 403);
     });
   }
 
-  /** What a passkey is asked by which somebody comes in whose name is not known yet. */
+  /** The challenge for a passkey that signs in by itself; the account is not known yet. */
   async challenge(): Promise<PasskeyRequest> {
-    this.#passkeys.require();
-    return (await this.#passkeys.request({ purpose: 'enter' }, []))!;
+    const { passkeys } = this.#deps;
+    passkeys.requireOrigin();
+    return (await passkeys.request({ purpose: 'enter' }, []))!;
   }
 
-  /** With a passkey alone. Ids are found by nobody who does not have the passkey: there is no name to be tried. */
-  async enter({ passkey, device }: PasskeyEntry, origin: Origin): Promise<Session> {
-    this.#passkeys.require();
-    const { session, token } = opening({ ...(device !== undefined && { device }) });
-    const opened = await this.#proof.ofPasskey(passkey, origin, (row, used) =>
-      this.#metadata.passkeys.openSession(row, used, session, this.#now()),
+  async loginWithPasskey({ passkey, device }: PasskeyEntry, address: LoginAddress): Promise<Session> {
+    const { metadata, loginCheck, passkeys, now } = this.#deps;
+    passkeys.requireOrigin();
+    const { session, token } = newSession(device);
+    const account = await loginCheck.checkPasskey(passkey, address, (row, used) =>
+      metadata.passkeys.openSession(row, used, session, now()),
     );
-    return { ...opened, token };
+    return { ...account, token };
   }
 
-  async requestNew({ username, accountId }: Caller): Promise<NewPasskeyRequest> {
+  async requestNewPasskey({ username, accountId }: Caller): Promise<NewPasskeyRequest> {
+    const { metadata, passkeys } = this.#deps;
     requireRegistered(username);
-    this.#passkeys.require();
-    const known = await this.#metadata.passkeys.list(accountId);
-    return (await this.#passkeys.requestNew(accountId, known))!;
+    passkeys.requireOrigin();
+    return (await passkeys.requestNew(accountId, await metadata.passkeys.list(accountId)))!;
   }
 
-  /** From now on a login needs it, or another second factor; with keys that it opens it also comes in by itself. */
-  async add(
-    { username, accountId }: Caller,
-    { password, name: given, keys, ...made }: NewPasskeyBody,
+  /** Makes the passkey a second factor. If the key bag with an entry for it comes along, it can also sign in by itself. */
+  async addPasskey(
+    caller: Caller,
+    { password, name: given, keys, ...created }: NewPasskeyBody,
     condition: KeysCondition,
-    origin: Origin,
+    address: LoginAddress,
   ): Promise<{ id: string; tag: string | undefined }> {
+    const { metadata, loginCheck, passkeys, now } = this.#deps;
+    const { username, accountId } = caller;
     requireRegistered(username);
-    this.#passkeys.require();
+    passkeys.requireOrigin();
     const name = cleanDevice(given);
     if (name === '') throw new RuleError('name is empty');
-    return this.#proven(username, password, origin, async ({ account, hash }) => {
-      if (account.account_id !== accountId) throw changed();
+    return loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
+      if (account.account_id !== accountId) throw accountChanged();
       const change = keysChange(account.keys, keys, condition);
-      const passkey = await this.#passkeys.read(accountId, made);
-      const result = await this.#metadata.passkeys.add(
+      const passkey = await passkeys.read(accountId, created);
+      const result = await metadata.passkeys.add(
         { ...passkey, name, alone: keys === undefined ? 0 : 1 },
-        { username, proven: hash, now: this.#now() },
+        { username, passwordHash: hash, now: now() },
         change,
         limits.passkeys.most,
       );
-      if (result === 'changed') throw changed();
-      if (result === 'answered') throw notMadeNow();
+      if (result === 'changed') throw accountChanged();
+      if (result === 'answered') throw unusablePasskey();
       if (result === 'taken') throw new ApiError(409, 'this passkey has been added already');
       if (result === 'too many') throw new ApiError(409, 'you have too many passkeys; remove some of them');
       return { id: passkey.credential_id, tag: keys && tagOf(keys) };
     });
   }
 
-  /** The tag of the keys, where others came along. */
-  async remove(
-    { username, token }: Caller,
+  /** Returns the ETag of the key bag if a new one came along. */
+  async removePasskey(
+    caller: Caller,
     id: string,
     { password, keys }: RemovePasskeyBody,
     condition: KeysCondition,
-    origin: Origin,
+    address: LoginAddress,
   ): Promise<string | undefined> {
-    return this.#proven(username, password, origin, async ({ account, hash }) => {
+    const { metadata, loginCheck, now } = this.#deps;
+    const { username, token } = caller;
+    return loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
       const change = keysChange(account.keys, keys, condition);
-      const by = { username, proven: hash, now: this.#now(), tokenHash: hashToken(token) };
-      const result = await this.#metadata.passkeys.remove(id, by, change);
-      if (result === 'changed') throw changed();
+      const by = { username, passwordHash: hash, now: now(), tokenHash: hashToken(token) };
+      const result = await metadata.passkeys.remove(id, by, change);
+      if (result === 'changed') throw accountChanged();
       if (result === 'no passkey') throw new ApiError(404, 'you have no such passkey');
       return keys && tagOf(keys);
     });
-  }
-
-  /** Goes on if the password is right; the session has shown the second factor. */
-  async #proven<T>(
-    username: string,
-    password: string,
-    origin: Origin,
-    right: (proven: Proven) => Promise<T>,
-  ): Promise<T> {
-    requireRegistered(username);
-    const wrong = new ApiError(403, 'wrong password');
-    return this.#proof.of({ username, secret: password }, origin, { wrong, right });
   }
 }
 
@@ -172,12 +162,9 @@ function keysChange(
   present: string | null,
   keys: string | undefined,
   { fits, isMissing }: KeysCondition,
-): { keys: string | undefined; expected: string | undefined } {
+): KeysChange {
   const expected = present ?? undefined;
   if (keys !== undefined && isMissing) throw conditionMissing();
-  if (keys !== undefined && (expected === undefined || !fits(tagOf(expected)))) throw otherKeys(expected);
+  if (keys !== undefined && (expected === undefined || !fits(tagOf(expected)))) throw keysChanged(expected);
   return { keys, expected };
 }
-
-const changed = () =>
-  new ApiError(412, 'the password or the keys of this account have been changed meanwhile');

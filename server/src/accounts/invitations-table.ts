@@ -12,10 +12,7 @@ export interface InvitationRow {
 
 const COLUMNS = 'id, note, quota_bytes, created_at, expires_at';
 
-/**
- * Uses an invitation up, as part of the transaction that makes the account: of two who have the same one, the other finds
- * none, and makes no account.
- */
+/** Uses up an invitation in the transaction that creates the account; throws if another registration has used it. */
 export async function useInvitation(
   tx: Sql,
   tokenHash: string,
@@ -24,22 +21,15 @@ export async function useInvitation(
 ): Promise<void> {
   const [row] = await tx.execute<InvitationRow>(
     `DELETE FROM invitations WHERE token_hash = ? AND expires_at > ? RETURNING ${COLUMNS}`,
-    tokenHash,
-    now,
+    ...[tokenHash, now],
   );
   if (!row) throw notInvited();
   if (row.quota_bytes !== null)
     await tx.execute('UPDATE accounts SET quota_bytes = ? WHERE username = ?', row.quota_bytes, username);
-  await recordAudit(tx, {
-    at: now,
-    actor: 'account',
-    account: username,
-    action: 'invitation used',
-    detail: row.id,
-  });
+  await recordAudit(tx, { at: now, account: username, action: 'invitation used', detail: row.id });
 }
 
-/** By each of them one account may be registered. Their tokens are not kept. */
+/** Each lets one account be registered. Their tokens are stored only as hashes. */
 export class InvitationsTable extends Queries {
   create(tokenHash: string, invitation: InvitationRow, actor: Actor): Promise<void> {
     const { id, note: text, quota_bytes, created_at, expires_at } = invitation;
@@ -52,28 +42,25 @@ export class InvitationsTable extends Queries {
     });
   }
 
-  /** Whether it could be used now. */
   async isValid(tokenHash: string, now: number): Promise<boolean> {
     const text = 'SELECT 1 FROM invitations WHERE token_hash = ? AND expires_at > ?';
     return (await this.sql.query(text, tokenHash, now)).length > 0;
   }
 
-  /** Those that can be used, in the order of their ids. */
+  /** Invitations that can still be used, ordered by id. */
   list(after: string, now: number, limit: number): Promise<InvitationRow[]> {
     return this.sql.query<InvitationRow>(
       `SELECT ${COLUMNS} FROM invitations WHERE id > ? AND expires_at > ? ORDER BY id LIMIT ?`,
-      after,
-      now,
-      limit,
+      ...[after, now, limit],
     );
   }
 
-  /** Those that have expired are gone with the next round of the sweeper. */
+  /** Includes expired ones that the sweeper has not removed yet. */
   count(): Promise<number> {
     return countSome(this.sql, 'invitations');
   }
 
-  /** False where there is none of that id. */
+  /** False if there is none with that id. */
   end(id: string, now: number, actor: Actor): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const gone = await tx.execute('DELETE FROM invitations WHERE id = ? RETURNING id', id);

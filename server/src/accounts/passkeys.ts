@@ -1,3 +1,4 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   limits,
   type NewPasskeyRequest,
@@ -7,35 +8,84 @@ import {
   RuleError,
 } from '@szafa/protocol';
 import { ApiError } from '../platform/http/api-error.ts';
-import { type Asked, Challenges } from './challenges.ts';
-import type { NewPasskey, PasskeyRow, UsedPasskey } from './passkeys-table.ts';
+import type { NewPasskey, PasskeyRow, UsedChallenge, UsedPasskey } from './factors-table.ts';
 
-/** The keys that authenticators make: ES256, Ed25519, RS256. */
+/** The algorithms that authenticators use: ES256, Ed25519, RS256. */
 const ALGORITHMS = [-7, -8, -257];
 const RSA_BYTES = 256;
 
-/** A signature in the form of ES256, of nothing: for other kinds of keys it is just a wrong one. */
-const NOBODYS = Uint8Array.of(0x30, 6, 2, 1, 1, 2, 1, 1);
+/** A well-formed ES256 signature of nothing; for other kinds of keys it is just a wrong one. */
+const DUMMY_SIGNATURE = Uint8Array.of(0x30, 6, 2, 1, 1, 2, 1, 1);
 
-/** A quarter of a second and 27 MB: loaded by whoever first checks a passkey. */
+/** Loaded when the first passkey is checked: it takes a quarter of a second and 27 MB. */
 const library = async () => ({
   ...(await import('@simplewebauthn/server')),
   ...(await import('@simplewebauthn/server/helpers')),
 });
 
-/** A challenge that was signed, and when it could not be answered any more anyhow. */
-type Answered = Pick<UsedPasskey, 'challenge' | 'until'>;
+/** What a challenge is for: a login by itself, a second factor, or a new passkey; for whom, if that is known yet. */
+export interface ChallengeSubject {
+  purpose: 'enter' | 'second' | 'add';
+  accountId?: string | undefined;
+}
 
-type ReadPasskey = Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'> & Answered;
+const RANDOM_BYTES = 16;
+const HEAD_BYTES = RANDOM_BYTES + 8;
+const MAC_BYTES = 16;
+
+/**
+ * Challenges that carry their own proof: random bytes, the expiry, and a MAC over both and the subject. Anybody can ask for
+ * one, so nothing is stored for it; answered ones are stored until they expire, so that each counts once (`usePasskey`). All
+ * nodes share the secret, which is in the database.
+ */
+export class Challenges {
+  readonly #deps: { secret: () => Promise<string>; now: () => number };
+  #secret: Promise<string> | undefined;
+
+  constructor(secret: () => Promise<string>, now: () => number) {
+    this.#deps = { secret, now };
+  }
+
+  async make(subject: ChallengeSubject): Promise<string> {
+    const head = Buffer.alloc(HEAD_BYTES);
+    randomBytes(RANDOM_BYTES).copy(head);
+    head.writeBigUInt64BE(BigInt(this.#deps.now() + limits.passkeys.seconds * 1000), RANDOM_BYTES);
+    return Buffer.concat([head, await this.#mac(head, subject)]).toString('base64url');
+  }
+
+  /** Returns the expiry; undefined if the challenge is not ours, is for another subject, or has expired. */
+  async check(challenge: unknown, subject: ChallengeSubject): Promise<number | undefined> {
+    if (typeof challenge !== 'string') return undefined;
+    const bytes = Buffer.from(challenge, 'base64url');
+    // Another spelling of the same bytes would count a second time.
+    if (bytes.length !== HEAD_BYTES + MAC_BYTES || bytes.toString('base64url') !== challenge)
+      return undefined;
+    const head = bytes.subarray(0, HEAD_BYTES);
+    if (!timingSafeEqual(bytes.subarray(HEAD_BYTES), await this.#mac(head, subject))) return undefined;
+    const expiresAt = Number(head.readBigUInt64BE(RANDOM_BYTES));
+    return expiresAt > this.#deps.now() ? expiresAt : undefined;
+  }
+
+  async #mac(head: Buffer, { purpose, accountId = '' }: ChallengeSubject): Promise<Buffer> {
+    this.#secret ??= this.#deps.secret().catch((error: unknown) => {
+      this.#secret = undefined;
+      throw error;
+    });
+    const mac = createHmac('sha256', await this.#secret);
+    return mac.update(`${purpose}\0${accountId}\0`).update(head).digest().subarray(0, MAC_BYTES);
+  }
+}
+
+type ReadPasskey = Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'> & UsedChallenge;
 
 interface Options {
-  /** Where the page is, as its users' browsers name it. Host says whatever a client likes, and is never asked. */
+  /** The address of the page as browsers see it. The Host header is never trusted for this. */
   origin: string | undefined;
   secret: () => Promise<string>;
   now: () => number;
 }
 
-/** What passkeys are asked, and whether they answer well. */
+/** Makes requests for passkeys and verifies their answers. */
 export class Passkeys {
   readonly origin: string | undefined;
   readonly #challenges: Challenges;
@@ -45,11 +95,11 @@ export class Passkeys {
     this.#challenges = new Challenges(secret, now);
   }
 
-  /** Undefined where no passkey can be used: the server does not know its own address. */
-  async request(asked: Asked, known: PasskeyRow[]): Promise<PasskeyRequest | undefined> {
+  /** Undefined if passkeys cannot be used: the server does not know its own address. */
+  async request(subject: ChallengeSubject, known: PasskeyRow[]): Promise<PasskeyRequest | undefined> {
     if (this.origin === undefined) return undefined;
     return {
-      challenge: await this.#challenges.make(asked),
+      challenge: await this.#challenges.make(subject),
       rp_id: new URL(this.origin).hostname,
       expires_in: limits.passkeys.seconds,
       passkeys: known.map(({ credential_id }) => credential_id),
@@ -61,19 +111,19 @@ export class Passkeys {
     return request && { ...request, user_id: handleOf(accountId) };
   }
 
-  /** A new passkey of this account, as its authenticator describes it. */
+  /** Reads a new passkey of this account from its attestation. */
   async read(
     accountId: string,
     { client_data, attestation }: { client_data: string; attestation: string },
   ): Promise<ReadPasskey> {
-    const origin = this.require();
-    const answered = await this.#answered(client_data, { purpose: 'add', accountId });
-    if (!answered) throw notMadeNow();
+    const origin = this.requireOrigin();
+    const answered = await this.#readChallenge(client_data, { purpose: 'add', accountId });
+    if (!answered) throw unusablePasskey();
     const { cose, decodeAttestationObject, decodeCredentialPublicKey, ...webauthn } = await library();
     try {
       const bytes = new Uint8Array(Buffer.from(attestation, 'base64url'));
       const { id, isPlain } = describe(decodeAttestationObject(bytes));
-      // Certificates would be followed to addresses that they name, and nobody here asks who made an authenticator.
+      // The library would fetch addresses that certificates name, and the maker of an authenticator does not matter here.
       if (!isPlain)
         throw new RuleError('attestation: its format must be none, or packed without certificates');
       const { registrationInfo } = await webauthn.verifyRegistrationResponse({
@@ -95,32 +145,33 @@ export class Passkeys {
       if (cose.isCOSEPublicKeyRSA(key) && key.get(cose.COSEKEYS.n)!.length < RSA_BYTES)
         throw new RuleError(`an RSA key must have at least ${RSA_BYTES * 8} bits`);
       if (credential.id.length > limits.passkeys.idChars) throw new RuleError('the id is too long');
-      // Nobody has signed anything yet: a key that can check no signature would close the account for good.
-      await webauthn.verifySignature({ signature: NOBODYS, data: bytes, credentialPublicKey: publicKey });
+      // A key that cannot check any signature would lock the account for good.
+      const signed = { signature: DUMMY_SIGNATURE, data: bytes, credentialPublicKey: publicKey };
+      await webauthn.verifySignature(signed);
       const public_key = Buffer.from(publicKey).toString('base64url');
       return { credential_id: credential.id, public_key, counter, ...answered };
     } catch (cause) {
       if (cause instanceof RuleError) throw cause;
-      // Whatever the library finds; it also answers nonsense with a TypeError.
-      throw notMadeNow(cause);
+      // The library throws a TypeError for some nonsense.
+      throw unusablePasskey(cause);
     }
   }
 
-  /** What an answer is good for, once; undefined where it is not. `verified`: only if the user was, by a finger or a PIN. */
+  /** Undefined if the answer is wrong. `userVerified`: the authenticator must have verified its user, by a finger or a PIN. */
   async verify(
     { id, client_data, authenticator_data, signature, user_handle }: PasskeyAnswer,
     row: PasskeyRow,
-    asked: Asked,
-    { verified }: { verified: boolean },
+    subject: ChallengeSubject,
+    { userVerified }: { userVerified: boolean },
   ): Promise<UsedPasskey | undefined> {
-    const origin = this.require();
+    const origin = this.requireOrigin();
     if (id !== row.credential_id) return undefined;
     if (user_handle !== undefined && user_handle !== handleOf(row.account_id)) return undefined;
-    const answered = await this.#answered(client_data, asked);
+    const answered = await this.#readChallenge(client_data, subject);
     if (!answered) return undefined;
     const { verifyAuthenticationResponse } = await library();
     try {
-      const { verified: right, authenticationInfo } = await verifyAuthenticationResponse({
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response: {
           ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
           response: { clientDataJSON: client_data, authenticatorData: authenticator_data, signature },
@@ -133,34 +184,35 @@ export class Passkeys {
           publicKey: new Uint8Array(Buffer.from(row.public_key, 'base64url')),
           counter: row.counter,
         },
-        requireUserVerification: verified,
+        requireUserVerification: userVerified,
       });
-      return right ? { credentialId: id, counter: authenticationInfo.newCounter, ...answered } : undefined;
+      return verified ? { credentialId: id, counter: authenticationInfo.newCounter, ...answered } : undefined;
     } catch {
       return undefined;
     }
   }
 
-  /** The challenge that was signed, where it is one of ours for this, and the page was not shown inside another one's. */
-  async #answered(clientData: string, asked: Asked): Promise<Answered | undefined> {
-    const { challenge, crossOrigin } = parse(clientData);
-    const until = await this.#challenges.check(challenge, asked);
-    return until === undefined || crossOrigin === true ? undefined : { challenge: String(challenge), until };
+  /** Returns the signed challenge if it is ours, for this subject, and the page was not embedded in another one. */
+  async #readChallenge(clientData: string, subject: ChallengeSubject): Promise<UsedChallenge | undefined> {
+    const { challenge, crossOrigin } = parseClientData(clientData);
+    const expiresAt = await this.#challenges.check(challenge, subject);
+    return expiresAt === undefined || crossOrigin === true
+      ? undefined
+      : { challenge: String(challenge), expiresAt };
   }
 
-  /** The page's address, where the server knows it. */
-  require(): string {
+  requireOrigin(): string {
     if (this.origin === undefined)
       throw new ApiError(404, 'passkeys are not offered here: the server does not know its own address');
     return this.origin;
   }
 }
 
-export const notMadeNow = (cause?: unknown) =>
-  new ApiError(400, 'this is no passkey that was made for this page and account just now', { cause });
+export const unusablePasskey = (cause?: unknown) =>
+  new ApiError(400, 'this passkey was not just created for this page and account', { cause });
 
-/** What the browser says that it asked the authenticator; nothing where that is nonsense. */
-function parse(clientData: string): { challenge?: unknown; crossOrigin?: unknown } {
+/** Returns an empty object for nonsense. */
+function parseClientData(clientData: string): { challenge?: unknown; crossOrigin?: unknown } {
   try {
     return Object(JSON.parse(Buffer.from(clientData, 'base64url').toString()));
   } catch {
@@ -170,7 +222,7 @@ function parse(clientData: string): { challenge?: unknown; crossOrigin?: unknown
 
 type Attestation = ReturnType<typeof import('@simplewebauthn/server/helpers').decodeAttestationObject>;
 
-/** The id comes before everything else: behind 37 bytes of the authenticator's data, 16 of its kind and 2 of its length. */
+/** The id follows 37 bytes of authenticator data, 16 of its model and 2 of the id's length. */
 function describe(object: Attestation): { id: string; isPlain: boolean } {
   const data = Buffer.from(object.get('authData'));
   const id = data.subarray(55, 55 + data.readUInt16BE(53)).toString('base64url');
@@ -178,13 +230,15 @@ function describe(object: Attestation): { id: string; isPlain: boolean } {
   return { id, isPlain: format === 'none' || (format === 'packed' && !object.get('attStmt').get('x5c')) };
 }
 
-/** By which authenticators tell accounts apart; it is no secret, and no name. */
+/** By which authenticators tell accounts apart; neither secret nor a name. */
 const handleOf = (accountId: string) => Buffer.from(accountId, 'hex').toString('base64url');
 
-export const listed = ({ credential_id, name, alone, created_at, used_at }: PasskeyRow): Passkey => ({
+export const toPasskey = ({ credential_id, name, alone, created_at, used_at }: PasskeyRow): Passkey => ({
   id: credential_id,
   name,
   alone: alone === 1,
-  created_at: new Date(created_at).toISOString(),
-  used_at: used_at === null ? null : new Date(used_at).toISOString(),
+  created_at: iso(created_at),
+  used_at: used_at === null ? null : iso(used_at),
 });
+
+const iso = (time: number) => new Date(time).toISOString();

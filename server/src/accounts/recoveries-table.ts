@@ -2,26 +2,25 @@ import { recordAudit } from '../operator/audit-table.ts';
 import { isSame, Queries, Refused, refusal } from '../platform/sql/sql.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { endRecoveries, type NewSecrets } from './accounts-table.ts';
-import { removePasskeys } from './passkeys-table.ts';
-import { endSessions, insertSession, type Opening } from './sessions-table.ts';
+import { removePasskeys } from './factors-table.ts';
+import { endSessions, insertSession, type LoginSession } from './sessions-table.ts';
 
-/** Whose a token of a recovery is. */
-export interface Recovering {
+/** The account that a recovery token belongs to. */
+export interface RecoveryAccount {
   username: string;
   keys: string | null;
   disabled_at: number | null;
 }
 
-/** Between the two steps of a recovery: a token that whoever proved to have the recovery key may use once. */
+/** Tokens between the two steps of a recovery; each can be used once. */
 export class RecoveriesTable extends Queries {
-  /** The latest takes the place of earlier ones. False where the recovery key is another one by now. */
-  begin(username: string, proven: string, tokenHash: string, expiresAt: number): Promise<boolean> {
+  /** Replaces earlier tokens of the account. False if its recovery key has changed. */
+  begin(username: string, recoveryHash: string, tokenHash: string, expiresAt: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<{ account_id: string }>(
         `SELECT account_id FROM accounts WHERE username = ? AND recovery_hash = ? AND deleting_since IS NULL AND disabled_at IS NULL
          ${tx.dialect.forUpdate}`,
-        username,
-        proven,
+        ...[username, recoveryHash],
       );
       if (!row) return false;
       await endRecoveries(tx, row.account_id);
@@ -33,34 +32,33 @@ export class RecoveriesTable extends Queries {
     });
   }
 
-  async find(tokenHash: string, now: number): Promise<Recovering | undefined> {
-    const [row] = await this.sql.query<Recovering>(
+  async find(tokenHash: string, now: number): Promise<RecoveryAccount | undefined> {
+    const [row] = await this.sql.query<RecoveryAccount>(
       `SELECT u.username, u.keys, u.disabled_at FROM recovery_tokens r JOIN accounts u ON u.account_id = r.account_id
        WHERE r.token_hash = ? AND r.expires_at > ? AND u.deleting_since IS NULL`,
-      tokenHash,
-      now,
+      ...[tokenHash, now],
     );
     return row;
   }
 
-  /** Uses the token: everything new, all sessions ended, and a new one. `other keys`: the token may be used again. */
+  /** Uses the token: sets all secrets, ends all sessions, opens one. After `other keys` the token can be used again. */
   finish(
-    { tokenHash, expected }: { tokenHash: string; expected: string | undefined },
+    tokenHash: string,
+    expectedKeys: string | undefined,
     { passwordHash, keys, recoveryHash }: NewSecrets,
-    session: Opening,
+    session: LoginSession,
     now: number,
   ): Promise<'done' | 'no token' | 'other keys'> {
     return this.sql
       .transaction<'done' | 'no token' | 'other keys'>(async (tx) => {
         const [token] = await tx.query<{ account_id: string }>(
           'SELECT account_id FROM recovery_tokens WHERE token_hash = ? AND expires_at > ?',
-          tokenHash,
-          now,
+          ...[tokenHash, now],
         );
         if (!token) return 'no token';
         const { account_id: accountId } = token;
-        // The account first, as everybody does; the token is used by whoever then still finds it.
-        const [is, values] = isSame(expected);
+        // The account is locked first, as everywhere; of two requests the second does not find the token any more.
+        const [is, values] = isSame(expectedKeys);
         const [user] = await tx.execute<{ username: string }>(
           `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
            WHERE account_id = ? AND deleting_since IS NULL AND disabled_at IS NULL AND keys ${is} RETURNING username`,
@@ -73,7 +71,7 @@ export class RecoveriesTable extends Queries {
         await endSessions(tx, username);
         await removePasskeys(tx, accountId);
         await outdateAccount(tx, username);
-        await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'recovered' });
+        await recordAudit(tx, { at: now, account: username, action: 'recovered' });
         await insertSession(tx, { ...session, username, accountId, now });
         return 'done';
       })

@@ -20,10 +20,10 @@ import { TryLater } from '../platform/http/api-error.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import type { Params } from '../platform/http/params.ts';
 import type { Services } from '../services.ts';
-import { keysCondition } from './preconditions.ts';
+import { keysCondition } from './key-bag.ts';
 
-/** Questions for the KDF profile of a name, from one address on one node. */
-const PROFILES_A_SECOND = 50;
+/** Requests for KDF profiles from one address, on one node. */
+const PROFILES_PER_SECOND = 50;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
@@ -43,7 +43,7 @@ export function accountHandlers(
     register: (request) => accounts.register(request.body as Registration, address(request)),
     login: (request) => accounts.login(request.body as Credentials, address(request)),
     readProfile: async (request) => {
-      if (await rateLimiter.isTooFrequent(`profile ${address(request).network}`, PROFILES_A_SECOND))
+      if (await rateLimiter.isTooFrequent(`profile ${address(request).network}`, PROFILES_PER_SECOND))
         throw new TryLater(429, 'too many requests from your address; try again later', 10);
       return { profile: await accounts.profile((request.body as ProfileBody).username) };
     },
@@ -84,10 +84,10 @@ export function accountHandlers(
       return session;
     },
     leave: async (request) => {
-      const leaving = await accounts.leave(request.caller, request.body as LeaveBody, address(request));
-      await accountDeletion.finish(leaving).catch((err: unknown) => {
-        // Nobody can use it any more, and there is no way back: the sweeper goes on.
-        request.log.error({ err }, 'an account could not be cleared yet');
+      const pending = await accounts.leave(request.caller, request.body as LeaveBody, address(request));
+      await accountDeletion.finish(pending).catch((err: unknown) => {
+        // The account can no longer be used, so the client gets its 200.
+        request.log.error({ err }, 'deleting an account was interrupted; the sweeper continues');
       });
       return { ok: true };
     },
@@ -97,7 +97,7 @@ export function accountHandlers(
       return { ok: true };
     },
     endSessions: async (request) => ({ ok: true, ended: await sessions.endOthers(request.caller) }),
-    factors: (request) => factors.of(request.caller),
+    factors: (request) => factors.list(request.caller),
     setTotp: async (request) => {
       await factors.setTotp(request.caller, request.body as TotpBody, address(request));
       return { ok: true };
@@ -110,12 +110,12 @@ export function accountHandlers(
       reply.header('cache-control', 'no-store');
       return factors.challenge();
     },
-    passkeyLogin: (request) => factors.enter(request.body as PasskeyEntry, address(request)),
-    newPasskey: (request) => factors.requestNew(request.caller),
+    passkeyLogin: (request) => factors.loginWithPasskey(request.body as PasskeyEntry, address(request)),
+    newPasskey: (request) => factors.requestNewPasskey(request.caller),
     addPasskey: async (request, reply) => {
       const condition = keysCondition(request.headers);
       const body = request.body as NewPasskeyBody;
-      const { id, tag } = await factors.add(request.caller, body, condition, address(request));
+      const { id, tag } = await factors.addPasskey(request.caller, body, condition, address(request));
       if (tag !== undefined) reply.header('etag', tag);
       return { ok: true, id };
     },
@@ -123,7 +123,7 @@ export function accountHandlers(
       const condition = keysCondition(request.headers);
       const { passkey_id: id } = params(request);
       const body = request.body as RemovePasskeyBody;
-      const tag = await factors.remove(request.caller, id, body, condition, address(request));
+      const tag = await factors.removePasskey(request.caller, id, body, condition, address(request));
       if (tag !== undefined) reply.header('etag', tag);
       return { ok: true };
     },

@@ -8,7 +8,7 @@ import { type Lookup, requireLiveAccount, SESSION, SESSIONS, type SessionRow } f
 
 const ID = /^[0-9a-f]{32}$/;
 
-/** A session as it is made: by a login or a registration, or a token that somebody made with a session. */
+/** A new login, registration or token. */
 export interface NewSession {
   tokenHash: string;
   username: string;
@@ -18,16 +18,16 @@ export interface NewSession {
   scope?: Scope;
   dirId?: number | null;
   expiresAt?: number | null;
-  /** The id of the passkey that it was opened with. */
+  /** The id of the passkey that opened it. */
   passkey?: string | null;
-  /** The id of the session or token that made this token. */
+  /** For a token: the id of the session or token that created it. */
   madeBy?: string | null;
 }
 
-/** What a new session has beside its account. */
-export type Opening = Pick<NewSession, 'tokenHash' | 'device'>;
+/** What a login or registration adds to its account. */
+export type LoginSession = Pick<NewSession, 'tokenHash' | 'device'>;
 
-export interface ListedRow {
+export interface SessionListRow {
   token_hash: string;
   id: string;
   device: string;
@@ -45,7 +45,7 @@ export const SESSION_COLUMNS = [
   ...['dir_id', 'expires_at', 'passkey', 'made_by'],
 ] as const;
 
-/** Whether the account has `most` tokens; a few more may be made in the same instant. */
+/** A few more than `most` may be created at the same moment. */
 async function hasTokens(tx: Sql, username: string, most: number): Promise<boolean> {
   const [row] = await tx.query<{ count: number }>(
     'SELECT COUNT(made_by) AS count FROM sessions WHERE username = ?',
@@ -54,7 +54,7 @@ async function hasTokens(tx: Sql, username: string, most: number): Promise<boole
   return row!.count >= most;
 }
 
-/** Makes room for one more login: the longest unused sessions beyond the limit end. Their tokens stay, as after a logout. */
+/** Ends the longest unused sessions, so that one more stays within the limit. Tokens they created stay, as after a logout. */
 export async function endLongestUnused(
   tx: Sql,
   username: string,
@@ -69,7 +69,7 @@ export async function endLongestUnused(
   );
 }
 
-/** Its id, by which it can be ended. The caller holds the account, or has just made it. */
+/** Returns its id. The transaction has locked the account, or has just created it. */
 export async function insertSession(tx: Sql, session: NewSession): Promise<string> {
   const { tokenHash, username, accountId, device, now } = session;
   const { scope = 'full', dirId = null, expiresAt = null, passkey = null, madeBy = null } = session;
@@ -81,22 +81,21 @@ export async function insertSession(tx: Sql, session: NewSession): Promise<strin
   return id;
 }
 
-/** All sessions and tokens of an account, but the one with that token; how many they were. */
+/** Ends all sessions and tokens of an account except this one; returns how many. */
 export async function endSessions(tx: Sql, username: string, except = ''): Promise<number> {
   const ended = await tx.execute(
     'DELETE FROM sessions WHERE username = ? AND token_hash <> ? RETURNING id',
-    username,
-    except,
+    ...[username, except],
   );
   return ended.length;
 }
 
-/** A token that a session of the account is making at this moment is there after this, or will not be made. */
-async function holdMakers(tx: Sql, username: string): Promise<void> {
+/** Waits for tokens that are being created for this account; later ones wait for this transaction. */
+async function lockAccount(tx: Sql, username: string): Promise<void> {
   await tx.query(`SELECT 1 FROM accounts WHERE username = ? ${tx.dialect.forUpdate}`, username);
 }
 
-/** Those that were opened with a passkey, and the tokens made by them. */
+/** Ends sessions that were opened with a passkey, and the tokens created by them. */
 export async function endSessionsOf(
   tx: Sql,
   username: string,
@@ -107,7 +106,7 @@ export async function endSessionsOf(
   await tx.execute(text, username, passkey, except);
 }
 
-/** Who may call: logins, registrations and tokens. The tokens themselves are not kept. */
+/** Logins, registrations and tokens. The tokens themselves are stored only as hashes. */
 export class SessionsTable extends Queries {
   async get(tokenHash: string): Promise<SessionRow | undefined> {
     const [row] = await this.sql.query<SessionRow>(
@@ -117,15 +116,15 @@ export class SessionsTable extends Queries {
     return row;
   }
 
-  /** For `Sessions.identify`: nothing else. */
+  /** For routes that need only the caller. */
   lookUp(): Lookup<object> {
     return { admin: async () => ({}), session: (tokenHash) => this.get(tokenHash) };
   }
 
-  /** All sessions and tokens of an account, the latest first. */
-  async list(username: string): Promise<ListedRow[]> {
+  /** All sessions and tokens of an account, newest first. */
+  async list(username: string): Promise<SessionListRow[]> {
     const page = (after: string, limit: number) =>
-      this.sql.query<ListedRow>(
+      this.sql.query<SessionListRow>(
         `SELECT token_hash, id, device, created_at, used_at, scope, dir_id, expires_at, passkey, made_by
          FROM sessions WHERE username = ? AND id > ? ORDER BY id LIMIT ?`,
         ...[username, after, limit],
@@ -135,9 +134,8 @@ export class SessionsTable extends Queries {
   }
 
   /**
-   * A token that the session with the token `maker` asks for. It may have ended meanwhile, as by a new password: whoever ends sessions holds the
-   * account as well. The new token remembers it, and the passkey behind it. At most `most` tokens of an account, or a few more that are made in the same instant.
-   * `too often`: to make and end them costs nothing, and each is noted; so the audit log has a bound for a day.
+   * Creates a token for the session with the token `maker`, which it remembers, with the passkey behind it. `ended`: that
+   * session is gone, as after a change of password.
    */
   create(
     session: NewSession,
@@ -148,7 +146,7 @@ export class SessionsTable extends Queries {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
-      const [by] = await tx.query<Pick<ListedRow, 'id' | 'passkey'>>(
+      const [by] = await tx.query<Pick<SessionListRow, 'id' | 'passkey'>>(
         `SELECT id, passkey FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`,
         maker,
       );
@@ -158,7 +156,7 @@ export class SessionsTable extends Queries {
       await limitAudit(tx, username, now, mostEntries);
       const id = await insertSession(tx, { ...session, madeBy: by.id, passkey: by.passkey });
       const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;
-      await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'token made', detail });
+      await recordAudit(tx, { at: now, account: username, action: 'token made', detail });
       return { id };
     });
   }
@@ -171,43 +169,40 @@ export class SessionsTable extends Queries {
     await this.sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
   }
 
-  /** One of the account's, by its id, and all tokens that it made, and that those made; false where there is none. */
+  /** Ends a session or token of the account, with all tokens created by it, directly or not. False if there is none. */
   async end(username: string, id: string, now: number): Promise<boolean> {
-    // PostgreSQL fails on a NUL in a list of ids.
+    // PostgreSQL rejects a NUL in a list of ids.
     if (!ID.test(id)) return false;
     return this.sql.transaction(async (tx) => {
-      await holdMakers(tx, username);
+      await lockAccount(tx, username);
       let detail: string | undefined;
       for (let ids = [id]; ids.length > 0; ) {
         const list = JSON.stringify(ids);
         const ended = await tx.execute<{ device: string }>(
           `DELETE FROM sessions WHERE username = ? AND id ${tx.dialect.amongListed} RETURNING device`,
-          username,
-          list,
+          ...[username, list],
         );
         detail ??= ended[0]?.device;
         if (detail === undefined) return false;
         const made = `SELECT id FROM sessions WHERE made_by ${tx.dialect.amongListed}`;
         ids = (await tx.query<{ id: string }>(made, list)).map((row) => row.id);
       }
-      const noted = { at: now, actor: 'account', account: username, action: 'session ended' } as const;
-      await recordAudit(tx, { ...noted, detail: detail! });
+      await recordAudit(tx, { at: now, account: username, action: 'session ended', detail: detail! });
       return true;
     });
   }
 
-  /** All but the one with that token. */
+  /** Ends all but the session with this token; returns how many. */
   endOthers(username: string, tokenHash: string, now: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
-      await holdMakers(tx, username);
+      await lockAccount(tx, username);
       const ended = await endSessions(tx, username, tokenHash);
-      if (ended > 0)
-        await recordAudit(tx, { at: now, actor: 'account', account: username, action: 'sessions ended' });
+      if (ended > 0) await recordAudit(tx, { at: now, account: username, action: 'sessions ended' });
       return ended;
     });
   }
 
-  /** Those not used since `unusedSince`, or those whose time is over. */
+  /** Removes sessions not used since `unusedSince`, and those with an expiry that has passed. */
   async expire(unusedSince: number, now: number): Promise<void> {
     await this.sql.execute('DELETE FROM sessions WHERE expires_at IS NULL AND used_at < ?', unusedSince);
     await this.sql.execute('DELETE FROM sessions WHERE expires_at <= ?', now);

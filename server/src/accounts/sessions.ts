@@ -20,20 +20,21 @@ import { hashToken, newToken, sameHash } from '../platform/ids.ts';
 import type { AccountRates } from '../platform/rate-limit.ts';
 import { ADMIN_ACCOUNT, type Lookup, type SessionRow } from './account-rows.ts';
 import { accountDisabled } from './refusals.ts';
-import type { Opening } from './sessions-table.ts';
+import type { LoginSession } from './sessions-table.ts';
 
-/** An account as one that acts: the id tells it from a later one of the same name. */
+/** The id tells an account from a later one of the same name. */
 export interface AccountRef {
   username: string;
   accountId: string;
 }
 
+/** Who makes a request, and what their token allows. */
 export interface Caller extends AccountRef, TokenGrant, AccountRates {
   token: string;
-  /** Null for the system token; of a visitor's upload the id of the request. */
+  /** Null for the system token; for a visitor's upload the id of the request. */
   sessionId: string | null;
-  /** When the token ends; null where that depends on its use. */
-  endsAt: number | null;
+  /** Null: it expires when unused. */
+  expiresAt: number | null;
 }
 
 const SYSTEM: Omit<Caller, 'token'> = {
@@ -42,66 +43,61 @@ const SYSTEM: Omit<Caller, 'token'> = {
   sessionId: null,
   scope: 'full',
   onlyDir: null,
-  endsAt: null,
+  expiresAt: null,
   uploadRate: null,
   downloadRate: null,
 };
 
-/** Who calls, and by which sessions an account may be used. Every request asks the database, so that an end holds on all nodes. */
-export class Sessions {
-  readonly #metadata: Pick<Metadata, 'sessions'>;
-  readonly #ttlMs: number;
-  readonly #shares: boolean;
-  readonly #systemTokenHash: string;
-  readonly #now: () => number;
+interface Deps {
+  metadata: Pick<Metadata, 'sessions'>;
+  settings: Pick<Config, 'sessionTtlMs' | 'shares'>;
+  systemTokenHash: string;
+  now: () => number;
+}
 
-  constructor(
-    metadata: Pick<Metadata, 'sessions'>,
-    { sessionTtlMs, shares }: Pick<Config, 'sessionTtlMs' | 'shares'>,
-    systemToken: string,
-    now = Date.now,
-  ) {
-    this.#metadata = metadata;
-    this.#ttlMs = sessionTtlMs;
-    this.#shares = shares;
-    this.#systemTokenHash = hashToken(systemToken);
-    this.#now = now;
+/** Sessions and tokens. Every request asks the database, so that a session ends on all nodes at once. */
+export class Sessions {
+  readonly #deps: Deps;
+
+  constructor(metadata: Deps['metadata'], settings: Deps['settings'], systemToken: string, now = Date.now) {
+    this.#deps = { metadata, settings, systemTokenHash: hashToken(systemToken), now };
   }
 
   /**
-   * The caller behind an Authorization header, and what else the request asks for. Every request that needs a token comes
-   * through here, whichever way, and is refused where its token may not make it: `asked` is what its route asks for.
+   * Returns the caller behind an Authorization header, and what else `lookUp` reads for the request. Every request that needs
+   * a token goes through here, and is refused if its token may not use `route`.
    */
   async identify<T>(
     header: string | undefined,
-    asked: RouteAccess,
+    route: RouteAccess,
     lookUp: Lookup<T>,
   ): Promise<{ caller: Caller; found: T }> {
-    const token = bearer(header);
+    const { settings, systemTokenHash, now } = this.#deps;
+    const token = bearerToken(header);
     const tokenHash = hashToken(token);
-    if (sameHash(tokenHash, this.#systemTokenHash)) {
+    if (sameHash(tokenHash, systemTokenHash))
       return { caller: { ...SYSTEM, token }, found: await lookUp.admin() };
-    }
-    const found = await lookUp.session(tokenHash);
-    const visitor = found || !asked.visitors || !this.#shares ? undefined : lookUp.visitor;
-    const session = (await visitor?.(tokenHash, this.#now())) ?? (await this.#use(tokenHash, found));
+    const row = await lookUp.session(tokenHash);
+    const visitor = row || !route.visitors || !settings.shares ? undefined : lookUp.visitor;
+    const session = (await visitor?.(tokenHash, now())) ?? (await this.#use(tokenHash, row));
     const { username, account_id: accountId, session_id: sessionId } = session;
-    const { scope, only_dir: onlyDir, expires_at: endsAt } = session;
-    const refusal = whyDenied(asked, { scope, onlyDir });
-    if (refusal !== undefined) throw new OutOfScope(refusal);
+    const { scope, only_dir: onlyDir, expires_at: expiresAt } = session;
+    const denied = whyDenied(route, { scope, onlyDir });
+    if (denied !== undefined) throw new OutOfScope(denied);
     const rates = { uploadRate: session.upload_rate, downloadRate: session.download_rate };
-    const granted = { token, sessionId, scope, onlyDir, endsAt };
-    return { caller: { username, accountId, ...granted, ...rates }, found: session };
+    const grant = { token, sessionId, scope, onlyDir, expiresAt };
+    return { caller: { username, accountId, ...grant, ...rates }, found: session };
   }
 
-  /** The session, if it is one; its use is written down. */
+  /** Throws if there is no session or it has expired; otherwise records its use. */
   async #use<S extends SessionRow>(tokenHash: string, session: S | undefined): Promise<S> {
+    const { metadata, now } = this.#deps;
     const use = session && this.#lastUse(session);
-    if (!session || use === 'expired') throw ended();
+    if (!session || use === 'expired') throw sessionEnded();
     if (session.disabled_at !== null) throw accountDisabled();
     if (use === 'stale') {
-      await this.#metadata.sessions.touch(tokenHash, this.#now()).catch((error: unknown) => {
-        // On a full disk files can still be read and deleted; the token only ends earlier.
+      await metadata.sessions.touch(tokenHash, now()).catch((error: unknown) => {
+        // On a full disk files can still be read and deleted; the token only expires earlier.
         if (!isOsError(error)) throw error;
       });
     }
@@ -109,53 +105,46 @@ export class Sessions {
   }
 
   #lastUse({ used_at, expires_at }: Pick<SessionRow, 'used_at' | 'expires_at'>): ReturnType<typeof lastUse> {
-    const now = this.#now();
-    const use = lastUse(used_at, now, this.#ttlMs);
+    const { settings, now } = this.#deps;
+    const use = lastUse(used_at, now(), settings.sessionTtlMs);
     if (expires_at === null) return use;
-    if (now >= expires_at) return 'expired';
+    if (now() >= expires_at) return 'expired';
     return use === 'expired' ? 'stale' : use;
   }
 
-  /** A token that may do no more than the one that asks for it. */
+  /** Creates a token for the caller's account. Only an unrestricted token that does not expire can do so. */
   async create(caller: Caller, body: TokenBody): Promise<NewToken> {
-    const { username, accountId, endsAt } = caller;
+    const { username, accountId, expiresAt } = caller;
     requireRegistered(username);
-    if (endsAt !== null) throw new OutOfScope('this token ends at a time; one that does not makes tokens');
+    if (expiresAt !== null)
+      throw new OutOfScope('a token that expires cannot create tokens; log in to create one');
     const device = cleanDevice(body.device);
     if (device === '') throw new RuleError('device is empty');
     const { scope, dir_id: dirId = null } = body;
     if (dirId === 0) throw new RuleError('dir_id: a token is for a directory, or for the whole account');
     if (dirId !== null && !Number.isSafeInteger(dirId)) throw badDirectory();
-    const now = this.#now();
+    const now = this.#deps.now();
     const token = newToken();
-    const made = await this.#metadata.sessions.create(
-      {
-        tokenHash: hashToken(token),
-        username,
-        accountId,
-        device,
-        now,
-        scope,
-        dirId,
-        expiresAt: checkExpiry(body.expires_at, now),
-      },
+    const session = { tokenHash: hashToken(token), username, accountId, device, now, scope, dirId };
+    const result = await this.#deps.metadata.sessions.create(
+      { ...session, expiresAt: checkExpiry(body.expires_at, now) },
       hashToken(caller.token),
       limits.tokens,
     );
-    if (made === 'ended') throw ended();
-    if (made === 'no directory') throw badDirectory();
-    if (made === 'too many') throw new ApiError(409, 'you have too many tokens; end some of them');
-    return { id: made.id, token };
+    if (result === 'ended') throw sessionEnded();
+    if (result === 'no directory') throw badDirectory();
+    if (result === 'too many') throw new ApiError(409, 'you have too many tokens; end some of them');
+    return { id: result.id, token };
   }
 
   async logout({ username, token }: Caller): Promise<void> {
-    if (username !== ADMIN) await this.#metadata.sessions.close(hashToken(token));
+    if (username !== ADMIN) await this.#deps.metadata.sessions.close(hashToken(token));
   }
 
   async list({ username, token }: Caller): Promise<ListedSession[]> {
     requireRegistered(username);
     const current = hashToken(token);
-    const rows = await this.#metadata.sessions.list(username);
+    const rows = await this.#deps.metadata.sessions.list(username);
     const alive = rows.filter((row) => this.#lastUse(row) !== 'expired');
     return alive.map(({ token_hash, created_at, used_at, expires_at, ...same }) => ({
       ...same,
@@ -168,24 +157,23 @@ export class Sessions {
 
   async end({ username }: Caller, id: string): Promise<void> {
     requireRegistered(username);
-    if (!(await this.#metadata.sessions.end(username, id, this.#now())))
+    if (!(await this.#deps.metadata.sessions.end(username, id, this.#deps.now())))
       throw new ApiError(404, 'you have no such session');
   }
 
-  /** How many there were. */
+  /** Returns how many there were. */
   endOthers({ username, token }: Caller): Promise<number> {
     requireRegistered(username);
-    return this.#metadata.sessions.endOthers(username, hashToken(token), this.#now());
+    return this.#deps.metadata.sessions.endOthers(username, hashToken(token), this.#deps.now());
   }
 }
 
-/** A session that is about to be opened, and the token that it will be known by. */
-export function opening({ device = '' }: { device?: string }): { session: Opening; token: string } {
+/** The row of a session to open, and its token. */
+export function newSession(device = ''): { session: LoginSession; token: string } {
   const token = newToken();
   return { session: { tokenHash: hashToken(token), device: cleanDevice(device) }, token };
 }
 
-/** The administrator is no registered user. */
 export function requireRegistered(username: string): void {
   if (username === ADMIN) throw new ApiError(403, 'the administrator has no account');
 }
@@ -206,11 +194,11 @@ export function expiredBefore(now: number, ttl: number): number {
   return Math.floor(now - ttl - ttl / STEPS);
 }
 
-const ended = () => new DetailError(401, 'the token is unknown or has expired; log in again');
+const sessionEnded = () => new DetailError(401, 'the token is unknown or has expired; log in again');
 
 const iso = (time: number) => new Date(time).toISOString();
 
-function bearer(header: string | undefined): string {
+function bearerToken(header: string | undefined): string {
   if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');
   if (!header.startsWith('Bearer '))
     throw new DetailError(401, 'the Authorization header must start with "Bearer "');

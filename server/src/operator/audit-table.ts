@@ -2,7 +2,7 @@ import { limits } from '@szafa/protocol';
 import { TryLater } from '../platform/http/api-error.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 
-/** The account itself, an operator with a command, one with the system token, or the service by itself. */
+/** The account itself, an operator by command or with the system token, or the server. */
 export type Actor = 'account' | 'operator' | 'system token' | 'service';
 
 export type Action =
@@ -33,7 +33,8 @@ export type Action =
 
 export interface AuditEntry {
   at: number;
-  actor: Actor;
+  /** The account itself by default. */
+  actor?: Actor;
   /** The account concerned; empty if the entry is about the whole server. */
   account: string;
   action: Action;
@@ -46,7 +47,7 @@ export type AuditRow = Required<AuditEntry> & { seq: number };
 /** Writes an entry in the transaction of the change that it is about. */
 export async function recordAudit(
   tx: Sql,
-  { at, actor, account, action, detail = '' }: AuditEntry,
+  { at, actor = 'account', account, action, detail = '' }: AuditEntry,
 ): Promise<void> {
   await tx.execute(
     'INSERT INTO audit_log (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)',
@@ -75,29 +76,22 @@ export async function limitAudit(
 
 const COLUMNS = 'seq, at, actor, account, action, detail';
 
+interface AuditQuery {
+  /** Only entries about this account. */
+  account?: string | undefined;
+  /** Only entries older than the one with this number. */
+  before?: number | undefined;
+  limit: number;
+}
+
 export class AuditTable extends Queries {
-  /** The latest first; `before`: only what is older than the entry of that number. `account`: only what concerns it. */
-  list({
-    account,
-    before = Number.MAX_SAFE_INTEGER,
-    limit,
-  }: {
-    account?: string | undefined;
-    before?: number | undefined;
-    limit: number;
-  }): Promise<AuditRow[]> {
-    return account === undefined
-      ? this.sql.query<AuditRow>(
-          `SELECT ${COLUMNS} FROM audit_log WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
-          before,
-          limit,
-        )
-      : this.sql.query<AuditRow>(
-          `SELECT ${COLUMNS} FROM audit_log WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
-          account,
-          before,
-          limit,
-        );
+  /** Newest first. */
+  list({ account, before = Number.MAX_SAFE_INTEGER, limit }: AuditQuery): Promise<AuditRow[]> {
+    const [filter, values] = account === undefined ? ['', []] : ['account = ? AND', [account]];
+    return this.sql.query<AuditRow>(
+      `SELECT ${COLUMNS} FROM audit_log WHERE ${filter} seq < ? ORDER BY seq DESC LIMIT ?`,
+      ...[...values, before, limit],
+    );
   }
 
   async expire(before: number): Promise<void> {

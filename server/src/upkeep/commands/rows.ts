@@ -1,5 +1,5 @@
 import { limitNames } from '@szafa/protocol';
-import { PASSKEY_COLUMNS } from '../../accounts/passkeys-table.ts';
+import { PASSKEY_COLUMNS } from '../../accounts/factors-table.ts';
 import { SESSION_COLUMNS } from '../../accounts/sessions-table.ts';
 import { FILE_COLUMNS, type FileRow } from '../../files/files-table.ts';
 import { insertInto, type Sql, type Value } from '../../platform/sql/sql.ts';

@@ -1,0 +1,63 @@
+/** The key bag of an account: text that only its clients can read, replaced only by clients that know the present one. */
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../platform/http/api-error.ts';
+
+/** The precondition of a request that replaces the keys. */
+export interface KeysCondition {
+  /** Whether keys with this ETag (undefined: none) may be replaced. */
+  fits: (tag: string | undefined) => boolean;
+  /** The request has no precondition. */
+  isMissing: boolean;
+}
+
+/** Reads If-Match or If-None-Match: *. Without either, a client would replace keys that another device has stored. */
+export function keysCondition(headers: IncomingHttpHeaders): KeysCondition {
+  const match = headers['if-match'];
+  const first = headers['if-none-match']?.trim() === '*';
+  // Strong comparison: our tags are never weak.
+  const tags = match?.split(',').map((tag) => tag.trim());
+  return {
+    isMissing: match === undefined && !first,
+    fits: (tag) => {
+      if (first && tag !== undefined) return false;
+      return tags === undefined || (tag !== undefined && (tags.includes('*') || tags.includes(tag)));
+    },
+  };
+}
+
+/** The ETag of a key bag. */
+export const tagOf = (keys: string) => `"${createHash('sha256').update(keys).digest('hex')}"`;
+
+/** Suite and MAC come before the text of a key bag. */
+const TEXT_OFFSET = 33;
+/** Read for accounts without a key bag, so that the answer takes as long. */
+const NO_BAG = Buffer.from(
+  `${' '.repeat(TEXT_OFFSET)}${JSON.stringify({ profile: 1, entries: ['a'.repeat(900)] })}`,
+).toString('base64url');
+
+/** The KDF profile that a key bag names; 1 if there is none. */
+export function profileIn(keys: string = NO_BAG): number {
+  try {
+    const text = Buffer.from(keys, 'base64url').subarray(TEXT_OFFSET).toString();
+    const profile = (JSON.parse(text) as { profile?: unknown } | null)?.profile;
+    return Number.isSafeInteger(profile) && (profile as number) >= 0 ? (profile as number) : 1;
+  } catch {
+    return 1; // the key bag of another kind of client
+  }
+}
+
+export const keysChanged = (present: string | undefined) =>
+  new ApiError(
+    412,
+    present === undefined
+      ? 'this account has no keys'
+      : 'the keys of this account have been changed; read them again',
+  );
+
+export const conditionMissing = (orElse = '') =>
+  new ApiError(428, `If-Match with the ETag of the present keys${orElse} is needed`);
+
+/** Password or keys were changed by another request at the same moment. */
+export const accountChanged = () =>
+  new ApiError(412, 'the password or the keys of this account have just been changed; try again');

@@ -3,7 +3,7 @@
  * and which tokens may use them in docs/api.md, stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
  * `--check` only says whether they are.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import {
   answersOf,
   type Route,
@@ -34,6 +34,16 @@ interface SchemaParts {
   required?: string[];
 }
 
+const BULLET_CHARS = 300;
+
+/** A list item; a long shape goes into a block of its own below it. */
+function item(label: string, text: string): string {
+  const line = `- ${label} \`${text}\``;
+  if (line.length <= BULLET_CHARS) return line;
+  const lines = text.match(/.{1,100}(?:, |$)/g) ?? [text];
+  return [`- ${label}`, '', '  ```', ...lines.map((part) => `  ${part.trimEnd()}`), '  ```'].join('\n');
+}
+
 /** A schema as a person would write it down. */
 function shape(schema: TSchema): string {
   const { type, properties, required = [], items, anyOf, const: literal, $id } = schema as SchemaParts;
@@ -54,18 +64,20 @@ function endpoints(): string {
   for (const route of Object.values(routes) as Route[]) {
     const answers = Object.entries(answersOf(route))
       .sort(([a], [b]) => Number(a) - Number(b))
-      .map(([status, answer]) => `${status} ${typeof answer === 'string' ? answer : `\`${shape(answer)}\``}`);
+      .map(([status, answer]) =>
+        typeof answer === 'string' ? `- ${status} ${answer}` : item(status, shape(answer)),
+      );
     const bytes = route.rawBody === true ? 'raw bytes' : route.rawBody;
-    const request = bytes ?? (route.body ? `\`${shape(route.body)}\`` : 'none');
+    const label = `Body${route.optionalBody ? ' (may be left out)' : ''}:`;
     const lines = [
       `#### ${route.method} ${route.path}`,
       '',
       `${route.summary}.${route.access === 'open' ? ' No token needed.' : ''}`,
       '',
-      `- Body: ${request}${route.optionalBody ? ' (may be left out)' : ''}`,
-      ...(route.query ? [`- Query: \`${shape(route.query)}\``] : []),
-      ...(route.headers ? [`- Headers: \`${shape(route.headers)}\``] : []),
-      ...answers.map((answer) => `- ${answer}`),
+      bytes === undefined && route.body ? item(label, shape(route.body)) : `- ${label} ${bytes ?? 'none'}`,
+      ...(route.query ? [item('Query:', shape(route.query))] : []),
+      ...(route.headers ? [item('Headers:', shape(route.headers))] : []),
+      ...answers,
       '',
     ];
     sections.set(route.tag, [...(sections.get(route.tag) ?? []), ...lines]);
@@ -126,4 +138,19 @@ for (const [file, name, part] of parts) {
     console.error(`${file}: the ${name} differ from the code; run node scripts/docs.ts`);
     process.exitCode = 1;
   } else writeFileSync(file, text);
+}
+
+/** List items that nobody reads to their end. */
+const longItems = globSync(['*.md', 'docs/*.md', '{client,cli,web,format}/*.md'], {
+  exclude: ['docs/cli.md'],
+}).flatMap((file) =>
+  readFileSync(file, 'utf8')
+    .replace(/^ *```.*?^ *```$/gms, '')
+    .split(/\n(?= *(?:[-*]|\d+\.) )|\n\n/)
+    .filter((text) => /^ *(?:[-*]|\d+\.) /.test(text) && text.length > BULLET_CHARS)
+    .map((text) => `${file}: a list item of ${text.length} characters: ${text.trim().slice(0, 60)}…`),
+);
+for (const fault of longItems) {
+  console.error(fault);
+  process.exitCode = 1;
 }

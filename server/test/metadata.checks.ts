@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { insertAccount } from '../src/accounts/accounts-table.ts';
 import { moveUsage } from '../src/files/quota.ts';
 import { TotalsCount } from '../src/operator/totals.ts';
-import { isOver } from '../src/upkeep/checks-table.ts';
+import { isFinished } from '../src/upkeep/checks-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, newId } from './metadata.fixture.ts';
 
@@ -11,28 +11,28 @@ import { filed, fresh, newId } from './metadata.fixture.ts';
 export function checksContract(stores: Stores): void {
   test('a check keeps how far it is, and of two who go on from one place one does', async () => {
     const [one, two] = [stores.one.checks, stores.two.checks];
-    assert.ok(isOver(await one.round('fsck')), 'there was none');
+    assert.ok(isFinished(await one.progress('fsck')), 'there was none');
     await filed(stores.one, fresh('u'));
-    const round = await one.begin('fsck', 1000);
-    assert.equal(round.untilSeq, await stores.one.files.newest());
-    assert.deepEqual(await two.round('fsck'), round);
-    assert.ok(!isOver(round));
+    const round = await one.start('fsck', 1000);
+    assert.equal(round.endSeq, await stores.one.files.newest());
+    assert.deepEqual(await two.progress('fsck'), round);
+    assert.ok(!isFinished(round));
     const reached = { ...round, seq: 3, idx: 7, files: 2, volumes: 9, bytes: 5_000_000_000_000, faults: 1 };
     assert.deepEqual(
       await Promise.all([
-        one.keep('fsck', round, reached),
-        two.keep('fsck', round, { ...reached, faults: 2 }),
+        one.save('fsck', round, reached),
+        two.save('fsck', round, { ...reached, faults: 2 }),
       ]).then((kept) => kept.filter(Boolean).length),
       1,
     );
-    const now = await one.round('fsck');
+    const now = await one.progress('fsck');
     assert.equal(now.bytes, 5_000_000_000_000);
-    assert.ok(await two.keep('fsck', now, { ...now, endedAt: 1000 }));
-    assert.ok(isOver(await one.round('fsck')));
-    assert.equal(await one.keep('fsck', now, { ...now, seq: 9 }), false, 'that one is over');
-    const again = await two.begin('fsck', 2000);
+    assert.ok(await two.save('fsck', now, { ...now, endedAt: 1000 }));
+    assert.ok(isFinished(await one.progress('fsck')));
+    assert.equal(await one.save('fsck', now, { ...now, seq: 9 }), false, 'that one is over');
+    const again = await two.start('fsck', 2000);
     assert.deepEqual([again.endedAt, again.seq, again.idx, again.faults], [1000, 0, 0, 0]);
-    assert.deepEqual((await one.round('scrub')).beganAt, 0, 'each by itself');
+    assert.deepEqual((await one.progress('scrub')).startedAt, 0, 'each by itself');
   });
 
   test('faults are noted once, forgotten by one, and end with their file', async () => {
@@ -43,18 +43,18 @@ export function checksContract(stores: Stores): void {
       [kept, 2],
       [gone, 1],
     ] as const) {
-      for (const fault of ['missing', 'wrong']) await checks.noteFault({ file_id, idx, fault, found_at: 5 });
+      for (const fault of ['missing', 'wrong']) await checks.addFault({ file_id, idx, fault, found_at: 5 });
     }
     assert.equal(await checks.faultCount(), 3);
     assert.deepEqual(
       (await stores.two.checks.faults(100)).filter(({ file_id }) => file_id === kept),
       [1, 2].map((idx) => ({ file_id: kept, idx, fault: 'wrong', found_at: 5 })),
     );
-    await checks.forgetFault(kept, 1);
+    await checks.removeFault(kept, 1);
     await fileChanges.remove(gone, 1);
     await checks.expireFaults();
     assert.deepEqual(await checks.faults(100), [{ file_id: kept, idx: 2, fault: 'wrong', found_at: 5 }]);
-    await checks.forgetFault(kept, 2);
+    await checks.removeFault(kept, 2);
   });
 
   test('files are found by their numbers, each once', async () => {

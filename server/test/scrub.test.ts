@@ -9,6 +9,7 @@ import { Report } from '../src/operator/commands/report.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { places } from '../src/services.ts';
 import { fsck } from '../src/upkeep/commands/fsck.ts';
+import { FILE_DONE } from '../src/upkeep/file-walk.ts';
 import { Scrub, scrubFaults, scrubState } from '../src/upkeep/scrub.ts';
 import { InProcess } from './in-process.ts';
 
@@ -62,7 +63,7 @@ test('a scrub finds what is missing and what is wrong, touches nothing, and forg
     { ...state },
     {
       running: false,
-      beganAt: clock,
+      startedAt: clock,
       endedAt: clock,
       progress: 1,
       files: 2,
@@ -155,12 +156,12 @@ test('whoever has lost the right to it stops, and does not take back what anothe
   const { checks } = metadata;
   let calls = 0;
   await scrub().work(new AbortController().signal, () => ++calls < 4);
-  const reached = await checks.round('scrub');
+  const reached = await checks.progress('scrub');
   assert.equal(reached.idx, 2);
   const ahead = { ...reached, idx: 5, volumes: 5 };
-  assert.ok(await checks.keep('scrub', reached, ahead));
-  assert.equal(await checks.keep('scrub', reached, { ...reached, idx: 3 }), false);
-  assert.deepEqual({ ...(await checks.round('scrub')) }, { ...ahead });
+  assert.ok(await checks.save('scrub', reached, ahead));
+  assert.equal(await checks.save('scrub', reached, { ...reached, idx: 3 }), false);
+  assert.deepEqual({ ...(await checks.progress('scrub')) }, { ...ahead });
 });
 
 test('the scrub reads no faster than it is set to', async (t) => {
@@ -197,10 +198,14 @@ test('a fsck that was broken off goes on with the files that it had not come to,
   assert.deepEqual(await run(false), whole);
   assert.deepEqual(await run(true), whole, 'that one was not broken off');
   const { checks } = metadata;
-  const round = await checks.begin('fsck', Date.now());
+  const round = await checks.start('fsck', Date.now());
   const seq = (await metadata.files.get(ids[0]!))!.seq;
-  assert.ok(await checks.keep('fsck', round, { ...round, seq, faults: 1 }));
-  assert.deepEqual(await run(true), { ok: false, files: 2, problems: ['problems of the files before'] });
+  assert.ok(await checks.save('fsck', round, { ...round, seq, idx: FILE_DONE, faults: 1 }));
+  assert.deepEqual(await run(true), {
+    ok: false,
+    files: 2,
+    problems: ['problems that the interrupted run found'],
+  });
   assert.equal(await metadata.timestamps.get('fsck'), 0, 'not all is well');
   assert.deepEqual(await run(true), whole, 'it has come to its end');
 });

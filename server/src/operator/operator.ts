@@ -228,7 +228,7 @@ export class Operator {
       this.#metadata;
     const facts = await store.get();
     const { accounts, files, bytes } = await totals.get();
-    const { running, beganAt, endedAt, progress, faults } = await scrubState(this.#metadata);
+    const { running, startedAt, endedAt, progress, faults } = await scrubState(this.#metadata);
     const at = (ms: number) => isoOrNull(ms === 0 ? null : ms);
     return {
       version: VERSION,
@@ -255,7 +255,7 @@ export class Operator {
       accounts,
       files,
       stored_bytes: Number(bytes),
-      scrub: { running, began_at: at(beganAt), ended_at: at(endedAt), progress, faults },
+      scrub: { running, began_at: at(startedAt), ended_at: at(endedAt), progress, faults },
     };
   }
 

@@ -1,22 +1,22 @@
 import { countSome, Queries } from '../platform/sql/sql.ts';
 
-/** A look at every volume of every file, in the order of the files' numbers. */
-export interface CheckRound {
-  beganAt: number;
-  /** Of the latest one that came to its end; less than `beganAt` while one is under way. */
+/** The progress of a check of every volume of every file, in the order of the files' numbers. */
+export interface CheckProgress {
+  startedAt: number;
+  /** When the last complete check ended; less than `startedAt` while one runs. */
   endedAt: number;
-  /** The file that was looked at last, and its volume: all before them have been. */
+  /** The last file and volume that were checked, with all before them. */
   seq: number;
   idx: number;
-  /** The newest file when it began. */
-  untilSeq: number;
+  /** The newest file when the check started. */
+  endSeq: number;
   files: number;
   volumes: number;
   bytes: number;
   faults: number;
 }
 
-/** A volume of a file that was not as it should be when the scrub last looked. */
+/** A volume that was missing or damaged when the scrub last read it. */
 export interface VolumeFaultRow {
   file_id: string;
   idx: number;
@@ -26,26 +26,27 @@ export interface VolumeFaultRow {
 
 export type CheckName = 'scrub' | 'fsck';
 
-const NEVER: CheckRound = {
-  ...{ beganAt: 0, endedAt: 0, seq: 0, idx: 0, untilSeq: 0 },
+const NEVER: CheckProgress = {
+  ...{ startedAt: 0, endedAt: 0, seq: 0, idx: 0, endSeq: 0 },
   ...{ files: 0, volumes: 0, bytes: 0, faults: 0 },
 };
 
-export const isOver = ({ beganAt, endedAt }: CheckRound) => endedAt >= beganAt;
+export const isFinished = ({ startedAt, endedAt }: Pick<CheckProgress, 'startedAt' | 'endedAt'>) =>
+  endedAt >= startedAt;
 
-/** How far checks of all volumes are, so that one goes on where it was, on any node. */
+/** The progress of checks, so that any node can continue one, and the faults that were found. */
 export class ChecksTable extends Queries {
-  async round(name: CheckName): Promise<CheckRound> {
-    const [row] = await this.sql.query<CheckRound>(
-      `SELECT started_at AS "beganAt", ended_at AS "endedAt", last_seq AS seq, last_idx AS idx, end_seq AS "untilSeq",
+  async progress(name: CheckName): Promise<CheckProgress> {
+    const [row] = await this.sql.query<CheckProgress>(
+      `SELECT started_at AS "startedAt", ended_at AS "endedAt", last_seq AS seq, last_idx AS idx, end_seq AS "endSeq",
          files, volumes, bytes, faults FROM volume_checks WHERE name = ?`,
       name,
     );
     return row ?? NEVER;
   }
 
-  /** From the first file to the newest of now; one that is under way is given up. */
-  async begin(name: CheckName, now: number): Promise<CheckRound> {
+  /** Starts with the first file; a check that was not finished is discarded. */
+  async start(name: CheckName, now: number): Promise<CheckProgress> {
     await this.sql.execute(
       `INSERT INTO volume_checks (name, started_at, ended_at, last_seq, last_idx, end_seq, files, volumes, bytes, faults)
        SELECT CAST(? AS TEXT), CAST(? AS BIGINT), 0, 0, 0, COALESCE(MAX(seq), 0), 0, 0, 0, 0 FROM files WHERE true
@@ -54,16 +55,16 @@ export class ChecksTable extends Queries {
       name,
       now,
     );
-    return this.round(name);
+    return this.progress(name);
   }
 
-  /** False when somebody else has gone on from `before`: then there is nothing to keep. */
-  async keep(name: CheckName, before: CheckRound, now: CheckRound): Promise<boolean> {
+  /** False if another process has advanced the check from `before`; nothing is stored then. */
+  async save(name: CheckName, before: CheckProgress, now: CheckProgress): Promise<boolean> {
     const rows = await this.sql.execute(
       `UPDATE volume_checks SET ended_at = ?, last_seq = ?, last_idx = ?, files = ?, volumes = ?, bytes = ?, faults = ?
        WHERE name = ? AND started_at = ? AND ended_at = ? AND last_seq = ? AND last_idx = ? RETURNING name`,
       ...[now.endedAt, now.seq, now.idx, now.files, now.volumes, now.bytes, now.faults],
-      ...[name, before.beganAt, before.endedAt, before.seq, before.idx],
+      ...[name, before.startedAt, before.endedAt, before.seq, before.idx],
     );
     return rows.length === 1;
   }
@@ -79,22 +80,19 @@ export class ChecksTable extends Queries {
     );
   }
 
-  async noteFault({ file_id, idx, fault, found_at }: VolumeFaultRow): Promise<void> {
+  async addFault({ file_id, idx, fault, found_at }: VolumeFaultRow): Promise<void> {
     await this.sql.execute(
       `INSERT INTO volume_faults (file_id, idx, fault, found_at) VALUES (?, ?, ?, ?)
        ON CONFLICT (file_id, idx) DO UPDATE SET fault = excluded.fault, found_at = excluded.found_at`,
-      file_id,
-      idx,
-      fault,
-      found_at,
+      ...[file_id, idx, fault, found_at],
     );
   }
 
-  async forgetFault(fileId: string, idx: number): Promise<void> {
+  async removeFault(fileId: string, idx: number): Promise<void> {
     await this.sql.execute('DELETE FROM volume_faults WHERE file_id = ? AND idx = ?', fileId, idx);
   }
 
-  /** Those of files that are no more. */
+  /** Removes the faults of deleted files. */
   async expireFaults(): Promise<void> {
     await this.sql.execute(
       `DELETE FROM volume_faults

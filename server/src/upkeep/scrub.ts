@@ -6,18 +6,17 @@ import type { Metadata } from '../metadata.ts';
 import type { Log } from '../platform/log/log.ts';
 import type { Metrics } from '../platform/metrics/registry.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import { type CheckRound, isOver, type VolumeFaultRow } from './checks-table.ts';
+import { type CheckProgress, isFinished, type VolumeFaultRow } from './checks-table.ts';
+import { FileWalk } from './file-walk.ts';
 import { VolumeCheck } from './volume-check.ts';
 
-const PAGE = 100;
-/** At least this long between two notes of how far it is. */
-const KEEP_MS = 5_000;
+/** A small volume counts as this many bytes toward the rate limit: opening it takes time, too. */
 const LEAST_BYTES = 64 * 1024;
-/** So often those that are known are looked at again, and no more of them: somebody may have put them back. */
-const AGAIN_MS = 3_600_000;
-const AGAIN = 100;
-/** A store that has lost more than this needs no list of it; each one is still in the log. */
-const MOST_FAULTS = 10_000;
+/** How often known faults are checked again, and how many of them: an operator may have restored a volume. */
+const RECHECK_MS = 3_600_000;
+const RECHECK_COUNT = 100;
+/** More faults than this are only logged. */
+const MAX_FAULTS = 10_000;
 
 interface Dependencies {
   metadata: Metadata;
@@ -29,49 +28,54 @@ interface Dependencies {
 }
 
 /**
- * Reads every volume of every file once in a while, slowly, and compares it with its record: bytes that a disk loses show before
- * somebody needs them. It reports and deletes nothing. How far it is stands in the database, so that it goes on there after a
- * restart and on any node; one process at a time runs it.
+ * Reads every volume of every file from time to time, slowly, and compares it with its record, so that bytes lost by a
+ * disk show before a client needs them. Reports faults and changes nothing in the store. One process at a time runs it.
  */
 export class Scrub {
   readonly #deps: Dependencies;
   readonly #now: () => number;
-  #againAt = 0;
+  #recheckedAt = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
   }
 
-  /** Until all is done that is due, `stop`, or `isOurs` says that another node has the right to it. */
+  /** Works until nothing is due, `stop` aborts, or `isOurs` says that another node scrubs. */
   async work(stop: AbortSignal, isOurs: () => boolean): Promise<void> {
-    const { checks } = this.#deps.metadata;
-    const { scrubMs } = this.#deps.config;
-    if (scrubMs === 0) return;
-    await this.#lookAgain(stop);
-    let round = await checks.round('scrub');
-    if (isOver(round)) {
-      if (this.#now() - round.beganAt < scrubMs) return;
-      round = await checks.begin('scrub', this.#now());
-      this.#deps.log.info({ files: round.untilSeq }, 'scrub: reading every volume');
+    const { metadata, config, log } = this.#deps;
+    if (config.scrubMs === 0) return;
+    await this.#recheckFaults(stop);
+    let progress = await metadata.checks.progress('scrub');
+    if (isFinished(progress)) {
+      if (this.#now() - progress.startedAt < config.scrubMs) return;
+      progress = await metadata.checks.start('scrub', this.#now());
+      log.info({ files: progress.endSeq }, 'scrub: reading every volume');
     }
-    const walk = new Walk(this.#deps, round, this.#now, stop);
-    await walk.walk(isOurs, () => this.#lookAgain(stop)).catch(unlessStopped(stop));
+    const walk = new ScrubWalk(this.#deps, progress, {
+      stop,
+      isOurs,
+      now: this.#now,
+      recheckFaults: () => this.#recheckFaults(stop),
+    });
+    const finished = await walk.run(this.#now).catch(unlessStopped(stop));
+    if (!finished) return;
+    const { files, volumes, bytes, faults } = walk.progress;
+    log[faults > 0 ? 'error' : 'info']({ files, volumes, bytes, faults }, 'scrub: done');
   }
 
-  /** At those that are known to be wrong. */
-  async #lookAgain(stop: AbortSignal): Promise<void> {
+  async #recheckFaults(stop: AbortSignal): Promise<void> {
     const { checks, files } = this.#deps.metadata;
-    if (this.#now() - this.#againAt < AGAIN_MS) return;
-    this.#againAt = this.#now();
+    if (this.#now() - this.#recheckedAt < RECHECK_MS) return;
+    this.#recheckedAt = this.#now();
     if ((await checks.faultCount()) === 0) return;
     await checks.expireFaults();
     const check = volumeCheck(this.#deps, stop);
-    for (const { file_id, idx } of await checks.faults(AGAIN)) {
+    for (const { file_id, idx } of await checks.faults(RECHECK_COUNT)) {
       const spec = idx === THUMBNAIL ? await files.thumbnail(file_id) : await files.volume(file_id, idx);
       const fault = spec ? await check.faultOf(file_id, spec).catch(unlessStopped(stop)) : 'missing';
       if (stop.aborted) return;
-      if (fault === undefined) await checks.forgetFault(file_id, idx);
+      if (fault === undefined) await checks.removeFault(file_id, idx);
     }
   }
 }
@@ -96,142 +100,85 @@ function volumeCheck(
   });
 }
 
-/** One go at a round. */
-class Walk {
+interface ScrubOptions {
+  stop: AbortSignal;
+  isOurs: () => boolean;
+  now: () => number;
+  recheckFaults: () => Promise<void>;
+}
+
+class ScrubWalk extends FileWalk {
   readonly #deps: Dependencies;
-  readonly #now: () => number;
-  readonly #stop: AbortSignal;
+  readonly #options: ScrubOptions;
   readonly #check: VolumeCheck;
-  #round: CheckRound;
-  /** As it stands in the database. */
-  #kept: CheckRound;
-  #keptAt: number;
-  #known = new Set<string>();
+  #knownFaults = new Set<string>();
 
-  constructor(deps: Dependencies, round: CheckRound, now: () => number, stop: AbortSignal) {
+  constructor(deps: Dependencies, progress: CheckProgress, options: ScrubOptions) {
+    const { stop, isOurs } = options;
+    super(deps.metadata, 'scrub', progress, () => isOurs() && !stop.aborted);
     this.#deps = deps;
-    this.#now = now;
-    this.#stop = stop;
-    this.#round = round;
-    this.#kept = round;
-    this.#keptAt = performance.now();
-    this.#check = volumeCheck(deps, stop, (bytes) => this.#count('bytes', bytes));
+    this.#options = options;
+    this.#check = volumeCheck(deps, stop, (bytes) => this.count('bytes', bytes));
   }
 
-  async walk(isOurs: () => boolean, beside: () => Promise<void>): Promise<void> {
-    const { metadata, log } = this.#deps;
-    const goesOn = () => isOurs() && !this.#stop.aborted;
-    try {
-      for (let files = await this.#page(); files.length > 0; files = await this.#page()) {
-        await beside();
-        const known = await metadata.checks.faults(MOST_FAULTS);
-        this.#known = new Set(known.map(({ file_id, idx }) => placeOf(file_id, idx)));
-        for (const file of files) if (!goesOn() || !(await this.#file(file, goesOn))) return;
-      }
-    } finally {
-      await this.#keep();
-    }
-    if (!goesOn()) return;
-    const { volumes, bytes, faults } = this.#round;
-    this.#round = { ...this.#round, endedAt: Math.max(this.#now(), this.#round.beganAt) };
-    if (!(await this.#keep())) return;
-    log[faults > 0 ? 'error' : 'info']({ files: this.#round.files, volumes, bytes, faults }, 'scrub: done');
+  protected override async beforePage(): Promise<void> {
+    await this.#options.recheckFaults();
+    const faults = await this.#deps.metadata.checks.faults(MAX_FAULTS);
+    this.#knownFaults = new Set(faults.map(({ file_id, idx }) => faultKey(file_id, idx)));
   }
 
-  /** From the file on in which it was. */
-  #page(): Promise<NumberedFile[]> {
-    const { seq, idx, untilSeq } = this.#round;
-    return this.#deps.metadata.files.numbered(idx === DONE ? seq + 1 : seq, untilSeq, PAGE);
+  protected async visitVolume(file: NumberedFile, volume: Volume): Promise<void> {
+    const check = () => this.#check.faultOf(file.file_id, volume);
+    // Twice, because a passing error is no loss.
+    const fault = (await check()) && (await check());
+    this.count('volumes');
+    if (fault !== undefined) await this.#report(file, volume.idx, fault);
+    else if (this.#knownFaults.has(faultKey(file.file_id, volume.idx)))
+      await this.#deps.metadata.checks.removeFault(file.file_id, volume.idx);
   }
 
-  /** False when it is not ours any more. */
-  async #file(file: NumberedFile, goesOn: () => boolean): Promise<boolean> {
-    const { metadata } = this.#deps;
-    const specs = await metadata.files.volumes(file.file_id);
-    const from = file.seq === this.#round.seq ? this.#round.idx : 0;
-    for (const spec of specs) {
-      if (spec.idx <= from) continue;
-      if (!goesOn()) return false;
-      await this.#volume(file, spec);
-      this.#round = { ...this.#round, seq: file.seq, idx: spec.idx };
-      if (performance.now() - this.#keptAt > KEEP_MS && !(await this.#keep())) return false;
-    }
+  protected async finishFile(file: NumberedFile, volumes: Volume[]): Promise<void> {
     const thumbnail = thumbnailOf(file);
-    if (thumbnail) await this.#volume(file, thumbnail);
-    // The record does not say what the rest is.
-    if (specs.length < file.chunk_count) await this.#report(file, specs.length + 1, 'missing');
-    this.#count('files', 1);
-    this.#round = { ...this.#round, seq: file.seq, idx: DONE };
-    return true;
-  }
-
-  async #volume(file: NumberedFile, spec: Volume): Promise<void> {
-    const { metadata } = this.#deps;
-    // Twice: an error of the moment is no loss.
-    const fault =
-      (await this.#check.faultOf(file.file_id, spec)) && (await this.#check.faultOf(file.file_id, spec));
-    this.#count('volumes', 1);
-    if (fault !== undefined) await this.#report(file, spec.idx, fault);
-    else if (this.#known.has(placeOf(file.file_id, spec.idx))) {
-      await metadata.checks.forgetFault(file.file_id, spec.idx);
-    }
+    if (thumbnail) await this.visitVolume(file, thumbnail);
+    // The record does not say what the other volumes are.
+    if (volumes.length < file.chunk_count) await this.#report(file, volumes.length + 1, 'missing');
   }
 
   async #report({ file_id, owner }: NumberedFile, idx: number, fault: string): Promise<void> {
     const { metadata, log } = this.#deps;
-    // It may have been deleted while we looked; then nothing is wrong.
+    // The file may have been deleted during the check.
     if (!(await metadata.files.get(file_id))) return;
-    this.#count('faults', 1);
-    log.error(
-      { file: file_id, owner, volume: idx, fault },
-      'scrub: a volume of a file is not as it should be',
-    );
-    const place = placeOf(file_id, idx);
-    if (!this.#known.has(place) && this.#known.size >= MOST_FAULTS) return;
-    this.#known.add(place);
-    await metadata.checks.noteFault({ file_id, idx, fault, found_at: this.#now() });
-  }
-
-  #count(what: 'files' | 'volumes' | 'bytes' | 'faults', by: number): void {
-    this.#round = { ...this.#round, [what]: this.#round[what] + by };
-  }
-
-  async #keep(): Promise<boolean> {
-    const kept = await this.#deps.metadata.checks.keep('scrub', this.#kept, this.#round);
-    this.#kept = this.#round;
-    this.#keptAt = performance.now();
-    return kept;
+    this.count('faults');
+    log.error({ file: file_id, owner, volume: idx, fault }, 'scrub: a volume is missing or damaged');
+    const key = faultKey(file_id, idx);
+    if (!this.#knownFaults.has(key) && this.#knownFaults.size >= MAX_FAULTS) return;
+    this.#knownFaults.add(key);
+    await metadata.checks.addFault({ file_id, idx, fault, found_at: this.#options.now() });
   }
 }
 
-/** In the place of a volume's number: the file is done. */
-const DONE = 2 ** 31 - 1;
+const faultKey = (fileId: string, idx: number) => `${fileId} ${idx}`;
 
-const placeOf = (fileId: string, idx: number) => `${fileId} ${idx}`;
-
-/** What a person who watches wants to know. */
 export interface ScrubState {
   running: boolean;
-  beganAt: number;
-  /** Of the latest that came to its end; 0: none has. */
+  startedAt: number;
+  /** When the last complete scrub ended; 0 if there was none. */
   endedAt: number;
   /** 0 to 1, by the numbers of files. */
   progress: number;
   files: number;
   volumes: number;
   bytes: number;
-  /** Volumes that are known to be missing or wrong. */
+  /** Volumes that are known to be missing or damaged. */
   faults: number;
 }
 
 export async function scrubState({ checks }: Metadata): Promise<ScrubState> {
-  const round = await checks.round('scrub');
-  const running = !isOver(round);
-  const { beganAt, endedAt, files, volumes, bytes, seq, untilSeq } = round;
-  const progress = running ? Math.min(1, seq / Math.max(1, untilSeq)) : 1;
-  return { running, beganAt, endedAt, progress, files, volumes, bytes, faults: await checks.faultCount() };
+  const { seq, endSeq, idx: _, ...state } = await checks.progress('scrub');
+  const running = !isFinished(state);
+  const progress = running ? Math.min(1, seq / Math.max(1, endSeq)) : 1;
+  return { ...state, running, progress, faults: await checks.faultCount() };
 }
 
-/** Which volumes those are. */
 export const scrubFaults = ({ checks }: Metadata, limit = 1000): Promise<VolumeFaultRow[]> =>
   checks.faults(limit);

@@ -1,92 +1,259 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Volume } from '@szafa/protocol';
-import type { FileRow } from '../../files/files-table.ts';
+import type { NumberedFile } from '../../files/files-table.ts';
 import { findWrongUsage, repairUsage } from '../../files/quota-recount.ts';
 import { THUMBNAIL } from '../../files/thumbnails-table.ts';
 import { CONTESTED, type Report, UsageError } from '../../operator/commands/report.ts';
+import { BrokenDocument } from '../../platform/volumes/documents.ts';
 import { nameOf } from '../../platform/volumes/names.ts';
 import type { OpenVolume, VolumeName } from '../../platform/volumes/store.ts';
 import { isStreaming } from '../../transfers/streamed-table.ts';
 import type { TransferRow } from '../../transfers/transfers-table.ts';
-import { isOver } from '../checks-table.ts';
-import { refile } from '../documents.ts';
+import { type CheckProgress, isFinished } from '../checks-table.ts';
+import { accountDocument, refile, writeAccount } from '../documents.ts';
+import { FileWalk } from '../file-walk.ts';
 import { pages, sortOut } from '../orphans.ts';
+import { serviceOf } from '../store-identity.ts';
 import { VolumeCheck, type VolumeFault } from '../volume-check.ts';
-import { checkAccounts } from './fsck-accounts.ts';
 import type { Pair } from './pair.ts';
-import { filesOf, uploadsOf } from './rows.ts';
+import { rowsOf, uploadsOf } from './rows.ts';
 
-/** A volume that came in is noted by then. */
-const NOTED_MS = 1000;
-/** At least this long between two notes of how far it is. */
-const KEEP_MS = 5_000;
+/** After this time, the database knows a volume that the store received. */
+const RECORDED_MS = 1000;
 
 export interface FsckOptions {
   repair: boolean;
-  /** Files that were looked at by a run that was cut off are not looked at again. */
+  /** Continues the last run, if it was interrupted. */
   goOn?: boolean;
   bytesPerSecond: number;
   now?: number;
 }
 
-const TOLD: Record<VolumeFault, string> = {
+const PROBLEMS: Record<VolumeFault, string> = {
   missing: 'missing volumes',
   wrong: 'volumes with wrong bytes',
   unreadable: 'volumes that cannot be read',
 };
 
+/** What the parts of a check share. */
+interface Fsck {
+  pair: Pair;
+  repair: boolean;
+  check: VolumeCheck;
+  report: Report;
+}
+
 /**
- * Compares the stores while the service runs: every stored volume against its digest, records
- * without volumes and volumes without a record, documents of accounts, kept sums against sums. Repairs what can be: sums and manifests are
- * written anew, a broken volume of an upload counts as not received. Bytes of files that are lost are
- * told, not mended.
+ * Compares the stores while the server runs: every stored volume with its digest, records with volumes and volumes with
+ * records, documents of accounts, and kept totals. With `repair`, totals and manifests are written again, and a damaged
+ * volume of an upload counts as not received. Lost bytes of files are reported; they cannot be repaired.
  */
 export async function fsck(pair: Pair, options: FsckOptions, report: Report): Promise<void> {
+  const { repair, now = Date.now() } = options;
   const { contestedAt } = await pair.metadata.store.get();
   if (contestedAt !== null) {
-    if (options.repair) throw new UsageError(CONTESTED);
+    if (repair) throw new UsageError(CONTESTED);
     report.problem('contested stores', { since: new Date(contestedAt).toISOString() });
   }
-  const check = new Check(pair, options, report);
-  // In this order: an upload that is completed meanwhile is among the files.
-  for await (const upload of uploadsOf(pair.sql)) await check.upload(upload);
-  await checkFiles(pair, check, options, report);
-  await checkAccounts(pair, options.repair, report);
-  await noteOrphans(pair, options.now ?? Date.now(), report);
+  const check = new VolumeCheck(pair.volumes, {
+    bytesPerSecond: options.bytesPerSecond,
+    onVolume: () => report.count('volumes'),
+    onBytes: (bytes) => report.count('bytes', bytes),
+  });
+  const parts: Fsck = { pair, repair, check, report };
+  // Uploads first: one that completes in the meantime is among the files.
+  for await (const upload of uploadsOf(pair.sql)) await checkUpload(parts, upload);
+  await checkFiles(parts, options.goOn ?? false, now);
+  await checkAccounts(parts);
+  await recordOrphans(pair, now, report);
   for await (const owner of findWrongUsage(pair.sql)) {
-    if (options.repair) await repairUsage(pair.sql, owner);
-    report.problem('accounts with wrong totals', { owner }, options.repair);
+    if (repair) await repairUsage(pair.sql, owner);
+    report.problem('accounts with wrong totals', { owner }, repair);
   }
-  if (report.problems === 0) await pair.metadata.timestamps.set('fsck', options.now ?? Date.now());
+  if (report.problems === 0) await pair.metadata.timestamps.set('fsck', now);
 }
 
-/** In the order of their numbers, and how far it is stands in the database: reading them all may take weeks. */
-async function checkFiles(
-  { metadata, sql }: Pair,
-  check: Check,
-  { goOn = false, now = Date.now() }: FsckOptions,
-  report: Report,
-): Promise<void> {
-  const { checks } = metadata;
-  let round = await checks.round('fsck');
-  const continues = goOn && !isOver(round);
-  if (!continues) round = await checks.begin('fsck', now);
-  if (round.faults > 0) report.problem('problems of the files before', { problems: round.faults });
-  const before = report.problems - round.faults;
-  let keptAt = performance.now();
-  for await (const file of filesOf(sql, round.seq)) {
-    await check.file(file);
-    if (performance.now() - keptAt < KEEP_MS) continue;
-    keptAt = performance.now();
-    const reached = { ...round, seq: file.seq, faults: report.problems - before };
-    await checks.keep('fsck', round, reached);
-    round = reached;
+/** Checks the received volumes of an unfinished upload. Each may arrive, or arrive again, during the check. */
+async function checkUpload(parts: Fsck, upload: TransferRow): Promise<void> {
+  const { pair, repair, check, report } = parts;
+  const { metadata, volumes } = pair;
+  const id = upload.file_id;
+  const specs = await metadata.streamed.volumes(upload);
+  const streaming = isStreaming(upload);
+  // A volume is recorded after it is stored: records that are read first never name a volume that is not listed.
+  const recorded = await metadata.arrivals.numbers(id);
+  const stored = new Set(await volumes.received(id));
+  const withdrawn: Volume[] = [];
+  for (const spec of specs) {
+    const expected = streaming || recorded.has(spec.idx) || upload.status === 'storing';
+    if (!stored.has(spec.idx) && !expected) continue;
+    // Twice: a volume that was sent again during the first check is right at the second.
+    const findFault = () => check.faultOf(id, spec);
+    const fault = (await findFault()) && (await findFault());
+    if (!fault) continue;
+    const withdraws = repair && (await metadata.transfers.isOpen(id));
+    // It arrived again at this moment.
+    if (withdraws && !(await withdraw(parts, upload, spec))) continue;
+    const now = await metadata.transfers.get(upload.transfer_id);
+    // Cancelled, or a file by now; files are checked next.
+    if (!now || now.status === 'done') break;
+    if (withdraws) withdrawn.push(spec);
+    const mended = withdraws && now.status !== 'storing';
+    report.problem(PROBLEMS[fault], { upload: id, owner: upload.creator, volume: spec.idx }, mended);
   }
-  await checks.keep('fsck', round, { ...round, endedAt: Math.max(now, round.beganAt) });
+  if (withdrawn.length > 0) {
+    // A volume that was sent again at the moment of its withdrawal may be recorded only now.
+    await sleep(RECORDED_MS);
+    await metadata.arrivals.remove(
+      id,
+      withdrawn.map(({ idx }) => idx),
+    );
+    for (const spec of streaming ? withdrawn : []) {
+      // It may have a row again, although its bytes are gone.
+      if ((await check.faultOf(id, spec)) === 'missing')
+        await metadata.streamed.withdraw(upload.transfer_id, spec);
+    }
+  }
+  report.count('unfinished uploads');
 }
 
-/** The server deletes them, or a person decides about them; here they are only noted and reported. */
-async function noteOrphans({ metadata, volumes }: Pair, now: number, report: Report): Promise<void> {
+/** Makes the client send the volume again. False if it has arrived again already. */
+async function withdraw({ pair, check }: Fsck, upload: TransferRow, spec: Volume): Promise<boolean> {
+  const { metadata, volumes } = pair;
+  const { transfer_id: transferId, file_id: fileId, streamed } = upload;
+  const streaming = isStreaming(upload);
+  if (streaming && !(await metadata.streamed.withdraw(transferId, spec))) return false;
+  const isRight = (volume: OpenVolume) => check.isRight(volume, spec);
+  if (await volumes.withdraw(fileId, spec, isRight)) {
+    await metadata.arrivals.remove(fileId, [spec.idx]);
+    return true;
+  }
+  // The client that sent it again may have been answered by the row that was just removed.
+  if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, false);
+  return false;
+}
+
+async function checkFiles(parts: Fsck, goOn: boolean, now: number): Promise<void> {
+  const { checks } = parts.pair.metadata;
+  let progress = await checks.progress('fsck');
+  if (!goOn || isFinished(progress)) progress = await checks.start('fsck', now);
+  if (progress.faults > 0)
+    parts.report.problem('problems that the interrupted run found', { problems: progress.faults });
+  await new FsckWalk(parts, progress).run(() => now);
+}
+
+class FsckWalk extends FileWalk {
+  readonly #parts: Fsck;
+
+  constructor(parts: Fsck, progress: CheckProgress) {
+    // Files that arrive during the check are checked as well.
+    super(parts.pair.metadata, 'fsck', { ...progress, endSeq: Number.MAX_SAFE_INTEGER });
+    this.#parts = parts;
+  }
+
+  protected async visitVolume(file: NumberedFile, volume: Volume): Promise<void> {
+    const fault = await this.#parts.check.faultOf(file.file_id, volume);
+    if (fault) await this.#report(PROBLEMS[fault], file, { volume: volume.idx });
+  }
+
+  protected async finishFile(file: NumberedFile, specs: Volume[]): Promise<void> {
+    const { pair, repair, report } = this.#parts;
+    const { metadata, volumes } = pair;
+    const id = file.file_id;
+    const isSpecified = specs.length === file.chunk_count;
+    if (!isSpecified)
+      await this.#report('files with an incomplete specification', file, { volume: specs.length });
+    await this.#checkThumbnail(file);
+    const mends = repair && isSpecified;
+    if (!(await volumes.manifest(id))) {
+      await this.#report('files without a manifest', file, {}, mends, async () => {
+        await metadata.documents.outdate(id);
+        await refile(pair, id);
+      });
+    }
+    const known = new Set(specs.map(nameOf));
+    for (const stray of await volumes.list(id)) {
+      if (stray.idx === THUMBNAIL || known.has(nameOf(stray))) continue;
+      // A crash during a streamed upload left it; the volumes of a file never change.
+      await this.#report('volumes that belong to no file', file, { volume: stray.idx }, mends, () =>
+        volumes.withdraw(id, stray, async () => false),
+      );
+    }
+    report.count('files');
+  }
+
+  /** A lost thumbnail is made again once the record does not name it; strays in its place are removed. */
+  async #checkThumbnail(file: NumberedFile): Promise<void> {
+    const { pair, repair, check } = this.#parts;
+    const { metadata, volumes } = pair;
+    const id = file.file_id;
+    // A thumbnail may have arrived since the row was read.
+    const readSpec = () => metadata.files.thumbnail(id);
+    const spec = await readSpec();
+    const fault = spec && (await check.faultOf(id, spec));
+    if (fault && (await readSpec())?.sha256 === spec.sha256) {
+      const mended = repair && (await metadata.thumbnails.forget(id, spec));
+      await this.#report(PROBLEMS[fault], file, { volume: THUMBNAIL }, mended);
+    }
+    const isKnown = async ({ sha256 }: VolumeName) => (await readSpec())?.sha256 === sha256;
+    for (const stray of await volumes.list(id)) {
+      if (stray.idx !== THUMBNAIL || (await isKnown(stray))) continue;
+      // The record is written after the bytes.
+      await sleep(RECORDED_MS);
+      if ((await isKnown(stray)) || !(await metadata.files.get(id))) continue;
+      const mended = repair && (await volumes.withdraw(id, stray, () => isKnown(stray)));
+      await this.#report('volumes that belong to no file', file, { volume: THUMBNAIL }, mended);
+    }
+  }
+
+  /** Reports a problem, unless the file was deleted during the check; `mend` runs first if `mends`. */
+  async #report(
+    problem: string,
+    { file_id, owner }: NumberedFile,
+    details: Record<string, number>,
+    mends = false,
+    mend?: () => Promise<unknown>,
+  ): Promise<void> {
+    if (!(await this.#parts.pair.metadata.files.get(file_id))) return;
+    if (mends) await mend?.();
+    if (!mends) this.count('faults');
+    this.#parts.report.problem(problem, { file: file_id, owner, ...details }, mends);
+  }
+}
+
+/** Checks what a rescue needs besides files: the service id, and the document of every account with its key bag. */
+async function checkAccounts({ pair, repair, report }: Fsck): Promise<void> {
+  const { metadata, sql, volumes } = pair;
+  const { serviceId } = await metadata.store.get();
+  if ((await serviceOf(volumes)) !== serviceId) {
+    if (repair) await volumes.writeNote('service-id', serviceId);
+    report.problem('stores with a wrong service id', { 'service id': serviceId }, repair);
+  }
+  for await (const { account_id } of rowsOf(sql, 'account_documents')) {
+    const id = String(account_id);
+    // Twice: the document may have been written during the check.
+    if ((await isDocumented(pair, id)) || (await isDocumented(pair, id))) report.count('accounts');
+    else {
+      if (repair) await writeAccount(pair, id);
+      report.problem('accounts without their documents', { account: id }, repair);
+    }
+  }
+}
+
+/** Documents that are out of date count as right: the sweeper will write them. */
+async function isDocumented({ metadata, volumes }: Pair, id: string): Promise<boolean> {
+  const stored = await volumes.account(id).catch((error: unknown) => {
+    if (error instanceof BrokenDocument) return undefined;
+    throw error;
+  });
+  const state = await metadata.documents.account(id);
+  if (!state || (await metadata.documents.isStaleAccount(id))) return true;
+  return isDeepStrictEqual(stored, JSON.parse(JSON.stringify(accountDocument(id, state))));
+}
+
+/** Records and reports orphans; the server or an operator removes them. */
+async function recordOrphans({ metadata, volumes }: Pair, now: number, report: Report): Promise<void> {
   for await (const groups of pages(volumes.groups())) {
     const { unknown } = await sortOut(metadata, groups, now);
     await metadata.orphans.note(unknown, now);
@@ -94,143 +261,5 @@ async function noteOrphans({ metadata, volumes }: Pair, now: number, report: Rep
       if (await volumes.hasManifest(id)) report.problem('files without a record', { file: id });
       else report.count('volume groups without a record');
     }
-  }
-}
-
-class Check {
-  readonly #pair: Pair;
-  readonly #repair: boolean;
-  readonly #volumes: VolumeCheck;
-  readonly #report: Report;
-
-  constructor(pair: Pair, options: FsckOptions, report: Report) {
-    this.#pair = pair;
-    this.#repair = options.repair;
-    this.#report = report;
-    this.#volumes = new VolumeCheck(pair.volumes, {
-      bytesPerSecond: options.bytesPerSecond,
-      onVolume: () => report.count('volumes'),
-      onBytes: (bytes) => report.count('bytes', bytes),
-    });
-  }
-
-  async file(file: FileRow): Promise<void> {
-    const { metadata, volumes } = this.#pair;
-    const id = file.file_id;
-    const specs = await metadata.files.volumes(id);
-    const faults: [what: string, volume: number][] = [];
-    if (specs.length !== file.chunk_count)
-      faults.push(['files with an incomplete specification', specs.length]);
-    for (const spec of specs) {
-      const fault = await this.#volumes.faultOf(id, spec);
-      if (fault) faults.push([TOLD[fault], spec.idx]);
-    }
-    await this.#thumbnail(file);
-    const lacks = !(await volumes.manifest(id));
-    const known = new Set(specs.map(nameOf));
-    const strays = (await volumes.list(id)).filter(
-      (volume) => volume.idx !== THUMBNAIL && !known.has(nameOf(volume)),
-    );
-    const isFaulty = faults.length > 0 || strays.length > 0 || lacks;
-    // It may have been deleted while we looked; then nothing is wrong.
-    if (isFaulty && !(await metadata.files.get(id))) return;
-    for (const [what, volume] of faults) this.#report.problem(what, { file: id, owner: file.owner, volume });
-    if (lacks) {
-      const mended = this.#repair && specs.length === file.chunk_count;
-      if (mended) {
-        await metadata.documents.outdate(id);
-        await refile(this.#pair, id);
-      }
-      this.#report.problem('files without a manifest', { file: id }, mended);
-    }
-    for (const stray of strays) {
-      // A crash left it, of a streamed upload: what a file is made of does not change any more.
-      const mended = this.#repair && specs.length === file.chunk_count;
-      if (mended) await volumes.withdraw(id, stray, async () => false);
-      this.#report.problem('volumes that belong to no file', { file: id, volume: stray.idx }, mended);
-    }
-    this.#report.count('files');
-  }
-
-  /** One that is lost can be made again, once the record does not name it any more. Others in its place are of no use. */
-  async #thumbnail({ file_id: id, owner }: FileRow): Promise<void> {
-    const { metadata, volumes } = this.#pair;
-    // It may have come since the row was read.
-    const now = () => metadata.files.thumbnail(id);
-    const spec = await now();
-    const fault = spec && (await this.#volumes.faultOf(id, spec));
-    if (fault && (await now())?.sha256 === spec.sha256) {
-      const mended = this.#repair && (await metadata.thumbnails.forget(id, spec));
-      this.#report.problem(TOLD[fault], { file: id, owner, volume: THUMBNAIL }, mended);
-    }
-    const isKnown = async ({ sha256 }: VolumeName) => (await now())?.sha256 === sha256;
-    const thumbnails = (await volumes.list(id)).filter(({ idx }) => idx === THUMBNAIL);
-    for (const stray of thumbnails) {
-      if (await isKnown(stray)) continue;
-      // Its record follows its bytes.
-      await sleep(NOTED_MS);
-      if ((await isKnown(stray)) || !(await metadata.files.get(id))) continue;
-      const mended = this.#repair && (await volumes.withdraw(id, stray, () => isKnown(stray)));
-      this.#report.problem('volumes that belong to no file', { file: id, volume: THUMBNAIL }, mended);
-    }
-  }
-
-  /** What has been received of an upload under way. Each of its volumes may come in, again too, while we look. */
-  async upload(upload: TransferRow): Promise<void> {
-    const { metadata, volumes } = this.#pair;
-    const id = upload.file_id;
-    const specs = await metadata.streamed.volumes(upload);
-    const streaming = isStreaming(upload);
-    // A note is written after its volume: read before them, none is ahead of what is listed.
-    const noted = await metadata.arrivals.numbers(id);
-    const here = new Set(await volumes.received(id));
-    const withdrawn: Volume[] = [];
-    for (const spec of specs) {
-      const expected = streaming || noted.has(spec.idx) || upload.status === 'storing';
-      if (!here.has(spec.idx) && !expected) continue;
-      // Twice: what was sent again between the list and the end of reading is right at the second look.
-      const look = () => this.#volumes.faultOf(id, spec);
-      const fault = (await look()) && (await look());
-      if (!fault) continue;
-      const withdraws = this.#repair && (await metadata.transfers.isOpen(id));
-      // It came in again at this moment.
-      if (withdraws && !(await this.#withdraw(upload, spec))) continue;
-      const now = await metadata.transfers.get(upload.transfer_id);
-      // Cancelled, or one of the files, which come next.
-      if (!now || now.status === 'done') break;
-      if (withdraws) withdrawn.push(spec);
-      const mended = withdraws && now.status !== 'storing';
-      this.#report.problem(TOLD[fault], { upload: id, owner: upload.creator, volume: spec.idx }, mended);
-    }
-    if (withdrawn.length > 0) {
-      // Whoever sent one again at the moment of its withdrawal may have noted it only now.
-      await sleep(NOTED_MS);
-      await metadata.arrivals.remove(
-        id,
-        withdrawn.map(({ idx }) => idx),
-      );
-      for (const spec of streaming ? withdrawn : []) {
-        // It may have a row again, although its bytes are gone.
-        if ((await this.#volumes.faultOf(id, spec)) === 'missing')
-          await metadata.streamed.withdraw(upload.transfer_id, spec);
-      }
-    }
-    this.#report.count('unfinished uploads');
-  }
-
-  /** Has the client send it again. */
-  async #withdraw(upload: TransferRow, spec: Volume): Promise<boolean> {
-    const { metadata, volumes } = this.#pair;
-    const { transfer_id: transferId, file_id: fileId, streamed } = upload;
-    const streaming = isStreaming(upload);
-    if (streaming && !(await metadata.streamed.withdraw(transferId, spec))) return false;
-    const isRight = (volume: OpenVolume) => this.#volumes.isRight(volume, spec);
-    if (await volumes.withdraw(fileId, spec, isRight)) {
-      await metadata.arrivals.remove(fileId, [spec.idx]);
-      return true;
-    }
-    // Whoever sent it again may have been told that it is there, by the row that is gone now.
-    if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, false);
-    return false;
   }
 }

@@ -17,8 +17,8 @@ import type { TSchema } from 'typebox';
 import { settings } from '../server/src/config.ts';
 
 function settingsTable(): string {
-  const rows = Object.entries(settings).map(([name, { shown, about, ...rest }]) => {
-    const names = 'secret' in rest ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
+  const rows = Object.entries(settings).map(([name, { shown, about, secret }]) => {
+    const names = secret ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
     return `| ${names} | ${shown === '' ? 'none' : shown} | ${about} |`;
   });
   return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');

@@ -150,8 +150,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a setting that is misspelt is ignored',
     file: 'server/src/config.ts',
-    find: "if (name.startsWith('SZ_') && !isKnown(name)) {",
-    replace: "if (name.startsWith('SZ__') && !isKnown(name)) {",
+    find: "if (name.startsWith('SZ_') && !isKnown(name))",
+    replace: "if (name.startsWith('SZ__') && !isKnown(name))",
     tests: [CONFIG],
   },
   {
@@ -164,15 +164,15 @@ export const mutants: Mutant[] = [
   {
     name: 'transfers are kept for milliseconds instead of seconds',
     file: 'server/src/config.ts',
-    find: "get('SZ_TRANSFER_TTL') * 1000",
-    replace: "get('SZ_TRANSFER_TTL')",
+    find: 'whole(text, min, max) * 1000;',
+    replace: 'whole(text, min, max);',
     tests: [CONFIG],
   },
   {
     name: 'a quota is enforced only where nobody asked for it',
     file: 'server/src/config.ts',
-    find: "quotaEnforced: get('SZ_QUOTA_ENFORCE')",
-    replace: "quotaEnforced: !get('SZ_QUOTA_ENFORCE')",
+    find: "oneOf(text, '0', '1') === '1'",
+    replace: "oneOf(text, '0', '1') === '0'",
     tests: [CONFIG, 'tests/blackbox/quota.test.ts'],
   },
   {

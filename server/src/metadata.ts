@@ -1,9 +1,8 @@
 import type { Lookup } from './accounts/account-rows.ts';
 import { AccountsTable } from './accounts/accounts-table.ts';
 import { DeletionsTable } from './accounts/deletion-table.ts';
-import { FactorsTable } from './accounts/factors-table.ts';
+import { FactorsTable, PasskeysTable } from './accounts/factors-table.ts';
 import { InvitationsTable } from './accounts/invitations-table.ts';
-import { PasskeysTable } from './accounts/factors-table.ts';
 import { RecoveriesTable } from './accounts/recoveries-table.ts';
 import { SessionsTable } from './accounts/sessions-table.ts';
 import { DirectoriesTable } from './files/directories-table.ts';

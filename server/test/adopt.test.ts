@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readConfig } from '../src/config.ts';
 import { Report } from '../src/operator/commands/report.ts';
-import { prepareStores } from '../src/services.ts';
+import { prepareStores } from '../src/stores.ts';
 import { adopt } from '../src/upkeep/commands/adopt.ts';
 import { openStores } from '../src/upkeep/commands/pair.ts';
 

@@ -7,7 +7,8 @@ import type { TestContext } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { createApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { openServices, prepareStores, type Services } from '../src/services.ts';
+import { openServices, type Services } from '../src/services.ts';
+import { prepareStores } from '../src/stores.ts';
 
 export const TOKEN = 'system-token-of-a-test-0123456789';
 

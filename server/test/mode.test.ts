@@ -8,7 +8,7 @@ import { pathOf } from '@szafa/protocol';
 import { guarded, MODE_MS, Mode } from '../src/operator/mode.ts';
 import { TryLater } from '../src/platform/http/api-error.ts';
 import { deposit, type Sink } from '../src/platform/volumes/body.ts';
-import { openVolumes } from '../src/services.ts';
+import { openVolumes } from '../src/stores.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess, initOf, TOKEN } from './in-process.ts';
 

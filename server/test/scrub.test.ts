@@ -7,7 +7,7 @@ import { pathOf } from '@szafa/protocol';
 import { Metadata } from '../src/metadata.ts';
 import { Report } from '../src/operator/commands/report.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
-import { places } from '../src/services.ts';
+import { paths } from '../src/stores.ts';
 import { fsck } from '../src/upkeep/commands/fsck.ts';
 import { FILE_DONE } from '../src/upkeep/file-walk.ts';
 import { Scrub, scrubFaults, scrubState } from '../src/upkeep/scrub.ts';
@@ -183,7 +183,7 @@ test('a fsck that was broken off goes on with the files that it had not come to,
   const [broken] = await onDisk(ids[0]!);
   await rm(broken!);
   const { volumes: store, config } = service.services;
-  const sql = new SqliteStore(places.database(config));
+  const sql = new SqliteStore(paths.database(config));
   t.after(() => sql.close());
   const pair = { config, sql, metadata: new Metadata(sql), volumes: store, close: async () => undefined };
   const run = async (goOn: boolean) => {

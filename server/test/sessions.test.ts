@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { routes } from '@szafa/protocol';
 import { Accounts } from '../src/accounts/accounts.ts';
 import { Sessions } from '../src/accounts/sessions.ts';
-import { places } from '../src/services.ts';
+import { paths } from '../src/stores.ts';
 import { InProcess } from './in-process.ts';
 
 const TTL_MS = 1_600_000;
@@ -37,7 +37,7 @@ test('a token with an end lives until then, used or not, and no longer', async (
   const { token } = await accounts.register({ username: 'alice', password: 'correct horse battery' }, ORIGIN);
   const identify = () => sessions.identify(`Bearer ${token}`, routes.me, metadata.sessions.lookUp());
   const { caller } = await identify();
-  const database = new DatabaseSync(places.database(config));
+  const database = new DatabaseSync(paths.database(config));
   database.prepare('UPDATE sessions SET expires_at = ?').run(end);
   database.close();
   now = end - 1;

@@ -7,7 +7,7 @@ import { contentDigest } from '@szafa/protocol';
 import { Metadata } from '../src/metadata.ts';
 import { Report } from '../src/operator/commands/report.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
-import { places } from '../src/services.ts';
+import { paths } from '../src/stores.ts';
 import { fsck } from '../src/upkeep/commands/fsck.ts';
 import { Scrub, scrubFaults } from '../src/upkeep/scrub.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
@@ -23,7 +23,7 @@ test('a thumbnail that is lost is found and forgotten, one without a record goes
   const admin = { username: 'admin', uploadRate: null } as Parameters<typeof thumbnails.write>[1];
   const put = (some: Buffer) => thumbnails.write(fileId, admin, some, contentDigest(digestOf(some)));
   const sweep = () => new Sweeper({ ...service.services, shared: false }).sweep();
-  const sql = new SqliteStore(places.database(config));
+  const sql = new SqliteStore(paths.database(config));
   t.after(() => sql.close());
   const pair = { config, sql, metadata: new Metadata(sql), volumes, close: async () => undefined };
   const check = async (repair: boolean) => {

@@ -5,7 +5,7 @@ import { pathOf } from '@szafa/protocol';
 import { readConfig } from '../../server/src/config.ts';
 import type { SqlStore } from '../../server/src/platform/sql/sql.ts';
 import type { VolumeStore } from '../../server/src/platform/volumes/store.ts';
-import { newProcessName, openDatabase, openVolumes } from '../../server/src/services.ts';
+import { newProcessName, openDatabase, openVolumes } from '../../server/src/stores.ts';
 import { eventually, storeEnvironment, type User, useService } from '../harness/index.ts';
 
 export const service = useService({ env: { SZ_SWEEP_INTERVAL: '1' } });

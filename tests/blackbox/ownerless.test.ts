@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Directory, pathOf } from '@szafa/protocol';
 import { readConfig } from '../../server/src/config.ts';
 import { repairUsage } from '../../server/src/files/quota-recount.ts';
-import { openDatabase } from '../../server/src/services.ts';
+import { openDatabase } from '../../server/src/stores.ts';
 import {
   admin,
   assertDetail,

@@ -10,7 +10,7 @@ import { Metadata } from '../../server/src/metadata.ts';
 import { openSpace } from '../../server/src/platform/cluster/lending.ts';
 import { StreamBody } from '../../server/src/platform/volumes/body.ts';
 import type { Manifest, VolumeStore } from '../../server/src/platform/volumes/store.ts';
-import { newProcessName, openDatabase, openVolumes, prepareStores } from '../../server/src/services.ts';
+import { newProcessName, openDatabase, openVolumes, prepareStores } from '../../server/src/stores.ts';
 import { Transfers } from '../../server/src/transfers/transfers.ts';
 import { DocumentQueue } from '../../server/src/upkeep/documents.ts';
 import type { Engines } from './commands.ts';

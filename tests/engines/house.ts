@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { readConfig } from '../../server/src/config.ts';
 import type { VolumeStore } from '../../server/src/platform/volumes/store.ts';
-import { openVolumes } from '../../server/src/services.ts';
+import { openVolumes } from '../../server/src/stores.ts';
 import { filesBelow, Service } from '../harness/index.ts';
 import type { Engines, Result } from './commands.ts';
 

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { readConfig } from '../../server/src/config.ts';
 import { SqliteStore } from '../../server/src/platform/sql/sqlite.ts';
-import { openDatabase, prepareStores } from '../../server/src/services.ts';
+import { openDatabase, prepareStores } from '../../server/src/stores.ts';
 import { openPair } from '../../server/src/upkeep/commands/pair.ts';
 import { Command, type Result } from './commands.ts';
 import { freePort } from './daemon.ts';

@@ -8,7 +8,7 @@ import { createLog } from '../../server/src/platform/log/log.ts';
 import { Metrics } from '../../server/src/platform/metrics/registry.ts';
 import { SqliteStore } from '../../server/src/platform/sql/sqlite.ts';
 import { FolderStore } from '../../server/src/platform/volumes/folder.ts';
-import { newProcessName } from '../../server/src/services.ts';
+import { newProcessName } from '../../server/src/stores.ts';
 import { OrphanSearch } from '../../server/src/upkeep/orphans.ts';
 import { eventually, filesBelow, type Service } from '../harness/index.ts';
 

@@ -317,7 +317,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a stop waits for a worker that does not hear it yet',
-    file: 'server/src/primary.ts',
+    file: 'server/src/workers.ts',
     find: "if (!isListening(worker)) worker.process.kill('SIGKILL');\n            else ",
     replace: '',
     tests: ['tests/faults/shutdown.test.ts'],

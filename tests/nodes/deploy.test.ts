@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../server/src/config.ts';
-import { isShared } from '../../server/src/services.ts';
+import { isShared } from '../../server/src/stores.ts';
 
 /** What is in deploy/ and cannot be run here is at least held against the service; nginx runs, before the nodes. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -5,7 +5,8 @@ import { pathOf } from '@szafa/protocol';
 import pg from 'pg';
 import { Passwords } from '../../../server/src/accounts/passwords.ts';
 import { type Config, readConfig } from '../../../server/src/config.ts';
-import { openServices, places } from '../../../server/src/services.ts';
+import { openServices } from '../../../server/src/services.ts';
+import { paths } from '../../../server/src/stores.ts';
 import { Sweeper } from '../../../server/src/upkeep/sweeper.ts';
 import { Postgres } from '../../../tests/engines/postgres.ts';
 import type { Bench } from '../bench.ts';
@@ -176,7 +177,7 @@ class Asker {
     for (let at = 0; at < count; at++) {
       own.push((await szafa.signedIn(nameOf(placeOf(at, count, accounts, round)), PASSWORD)).szafa);
     }
-    const systemToken = (await readFile(places.systemToken(config), 'utf8')).trim();
+    const systemToken = (await readFile(paths.systemToken(config), 'utf8')).trim();
     return new Asker(side, round, own, await openServices(config, 'bench'), systemToken);
   }
 

@@ -3,7 +3,7 @@ import { readConfig } from '../../../server/src/config.ts';
 import { insertFile } from '../../../server/src/files/file-changes-table.ts';
 import type { FileRow } from '../../../server/src/files/files-table.ts';
 import { SqliteStore } from '../../../server/src/platform/sql/sqlite.ts';
-import { places } from '../../../server/src/services.ts';
+import { paths } from '../../../server/src/stores.ts';
 import { insertVolumes } from '../../../server/src/transfers/volumes-table.ts';
 import { patternSha256 } from '../load/pattern.ts';
 import type { LoadPool } from '../load/pool.ts';
@@ -39,7 +39,7 @@ export async function fillDatabase(
   files: number,
   fileOf: (index: number, sha256: string) => Filled | Promise<Filled> = anyFile,
 ): Promise<void> {
-  const store = new SqliteStore(places.database(readConfig({ SZ_DATA: data })));
+  const store = new SqliteStore(paths.database(readConfig({ SZ_DATA: data })));
   const sha256 = patternSha256(VOLUME_BYTES);
   await store.transaction(async (tx) => {
     for (let i = 0; i < files; i++) {

@@ -4,9 +4,9 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { headers, parseRange, toBase64, type Volume } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { countFault } from '../platform/http/request-metrics.ts';
-import type { AccountRates } from '../platform/rate-limit.ts';
+import type { Metrics } from '../platform/metrics/registry.ts';
+import type { AccountRates, RateLimiter } from '../platform/rate-limit.ts';
 import type { OpenVolume } from '../platform/volumes/store.ts';
-import type { Services } from '../services.ts';
 import type { ReadableFile } from './files-table.ts';
 import { unknownFile } from './refusals.ts';
 
@@ -64,7 +64,7 @@ export async function sendContent(
   reply: FastifyReply,
   { file, sha256, volume, forVisitor }: DownloadContent,
   account: AccountRates,
-  { rateLimiter, metrics }: Pick<Services, 'rateLimiter' | 'metrics'>,
+  { rateLimiter, metrics }: { rateLimiter: RateLimiter; metrics: Metrics },
 ): Promise<number> {
   const etag = etagOf(sha256);
   const common = {

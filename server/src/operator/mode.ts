@@ -3,21 +3,18 @@ import { TryLater } from '../platform/http/api-error.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 
-/** How long a process goes on with what it knew; whoever changes the mode waits until all have seen it. */
+/** How long a process uses the last known mode. A change of the mode waits until all processes have seen it. */
 export const MODE_MS = 1_000;
 const RETRY_SECONDS = 60;
 
 export const readOnly = () => new TryLater(503, 'the server is read-only for now', RETRY_SECONDS);
 
-/** As the database has it at this moment, for work that takes longer than a request. */
+/** Asks the database, for work that takes longer than a request. */
 export async function requireWritable({ store }: Pick<Metadata, 'store'>): Promise<void> {
   if ((await store.get()).readOnlyAt !== null) throw readOnly();
 }
 
-/**
- * Whether the service is read-only. An operator says so in the database, and every process of every node looks there, at
- * most once a second.
- */
+/** Whether the server is read-only. Operators set this in the database; every process looks there at most once a second. */
 export class Mode {
   readonly #metadata: Metadata;
   readonly #now: () => number;
@@ -43,7 +40,7 @@ export class Mode {
   }
 
   async #look(): Promise<boolean> {
-    // What was true when the question was asked.
+    // The answer is as old as the question.
     const at = this.#now();
     this.#readOnly = (await this.#metadata.store.get()).readOnlyAt !== null;
     this.#lookedAt = at;
@@ -52,47 +49,51 @@ export class Mode {
 }
 
 /**
- * The store as it is for whoever serves requests: nothing is written to it or removed from it while the service is read-only.
- * A request that began before ends here too, after its body and before what it sent gets its name.
+ * Methods that a read-only server may call: all that read, `discard`, which cleans up after a refusal, and `writeNote`, which is
+ * called at a start and by the sweeper only. All others are guarded.
  */
+const ALWAYS: ReadonlySet<string | symbol> = new Set<keyof VolumeStore>([
+  ...([
+    'received',
+    'list',
+    'open',
+    'locate',
+    'groups',
+    'manifest',
+    'hasManifest',
+    'account',
+    'accounts',
+  ] as const),
+  ...(['readNote', 'writeNote', 'discard', 'ping'] as const),
+]);
+/** Methods that take a body as their last argument, and name it when it is complete. */
+const UPLOADS: ReadonlySet<string | symbol> = new Set<keyof VolumeStore>(['put', 'putFile']);
+
+/** The store for processes that serve requests: nothing is written to it or removed from it while the server is read-only. */
 export function guarded(volumes: VolumeStore, mode: Mode): VolumeStore {
-  const writable = async <T>(change: () => Promise<T>): Promise<T> => {
-    await mode.requireWritable();
-    return change();
-  };
+  // A request that began before read-only ends here as well, after its body and before the body gets its name.
   const checked = (body: Body): Body => ({
     pour: async (sink) => {
       await body.pour(sink);
       await mode.requireWritable();
     },
   });
-  return {
-    create: (id) => writable(() => volumes.create(id)),
-    put: (id, volume, body) => volumes.put(id, volume, checked(body)),
-    putFile: (manifest, volume, body) => volumes.putFile(manifest, volume, checked(body)),
-    discard: (id) => volumes.discard(id),
-    withdraw: (id, volume, isRight) => writable(() => volumes.withdraw(id, volume, isRight)),
-    writeManifest: (manifest) => writable(() => volumes.writeManifest(manifest)),
-    removeManifest: (id) => writable(() => volumes.removeManifest(id)),
-    writeAccount: (account) => writable(() => volumes.writeAccount(account)),
-    removeAccount: (accountId) => writable(() => volumes.removeAccount(accountId)),
-    copy: (from, to, some) => writable(() => volumes.copy(from, to, some)),
-    remove: (id) => writable(() => volumes.remove(id)),
-    reclaim: (areFiles) => writable(() => volumes.reclaim(areFiles)),
-    // Only at a start, and by the sweeper, which does nothing meanwhile.
-    writeNote: (name, text) => volumes.writeNote(name, text),
-    received: (id) => volumes.received(id),
-    list: (id) => volumes.list(id),
-    accounts: () => volumes.accounts(),
-    account: (accountId) => volumes.account(accountId),
-    manifest: (id) => volumes.manifest(id),
-    hasManifest: (id) => volumes.hasManifest(id),
-    open: (id, volume, whole) => volumes.open(id, volume, whole),
-    locate: (id, volume) => volumes.locate(id, volume),
-    groups: (after) => volumes.groups(after),
-    readNote: (name) => volumes.readNote(name),
-    ping: () => volumes.ping(),
-    removesAtOnce: volumes.removesAtOnce,
-    ...(volumes.listsSlowly === undefined ? {} : { listsSlowly: volumes.listsSlowly }),
+  const guard = (name: string | symbol, call: (...args: unknown[]) => unknown) => {
+    if (ALWAYS.has(name)) return call;
+    if (UPLOADS.has(name))
+      return (...args: unknown[]) => call(...args.slice(0, -1), checked(args.at(-1) as Body));
+    return async (...args: unknown[]) => {
+      await mode.requireWritable();
+      return call(...args);
+    };
   };
+  const methods = new Map<string | symbol, unknown>();
+  return new Proxy(volumes, {
+    get: (_, name) => {
+      const found: unknown = Reflect.get(volumes, name);
+      if (typeof found !== 'function') return found;
+      if (!methods.has(name)) methods.set(name, guard(name, found.bind(volumes)));
+      return methods.get(name);
+    },
+  });
 }

@@ -9,7 +9,7 @@ import { sha256Hex } from '../../platform/s3/signer.ts';
 import { StreamBody } from '../../platform/volumes/body.ts';
 import { FolderStore } from '../../platform/volumes/folder.ts';
 import type { VolumeStore } from '../../platform/volumes/store.ts';
-import { newProcessName, openS3, openVolumes, requireVolumes } from '../../services.ts';
+import { newProcessName, openS3, openVolumes, requireVolumes } from '../../stores.ts';
 import { digestOf } from '../volume-check.ts';
 
 type Check = [promise: string, run: () => Promise<void>];

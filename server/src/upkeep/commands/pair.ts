@@ -14,11 +14,11 @@ import {
   newProcessName,
   openDatabase,
   openVolumes,
-  places,
+  paths,
   prepareStores,
   requireVolumes,
-  SweepRight,
-} from '../../services.ts';
+  SweepLock,
+} from '../../stores.ts';
 import { isForeign, settleStore } from '../store-identity.ts';
 
 /** A pair of stores, open for a command. */
@@ -80,8 +80,8 @@ export async function openStores(config: Config): Promise<Pair> {
 
 /** SQLite would create a missing database, and nobody wants an empty one here. */
 export function requireDatabase(config: Config): void {
-  if (config.database === undefined && !existsSync(places.database(config))) {
-    throw new ConfigError(`there is no database at ${places.database(config)}; is this the right folder?`);
+  if (config.database === undefined && !existsSync(paths.database(config))) {
+    throw new ConfigError(`there is no database at ${paths.database(config)}; is this the right folder?`);
   }
 }
 
@@ -97,8 +97,8 @@ export async function openAlone(
   if (usesFolder) await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = usesFolder ? lockDataFolder(config) : () => undefined;
   await prepareStores(config, { anyStore });
-  const right = new SweepRight(config);
-  if (!(await right.held()))
+  const right = new SweepLock(config);
+  if (!(await right.acquire()))
     throw new UsageError('a server is running on that database; stop every node first');
   const pair = anyStore ? await openStores(config) : await openPair(config);
   return {

@@ -287,15 +287,15 @@ export const mutants: Mutant[] = [
   {
     name: 'plain HTTP: an answer in chunks is tried again and again',
     file: 'client/src/node/transport/plain-http.ts',
-    find: '      if (error instanceof OtherAnswer) this.#others.add(url.host);\n',
+    find: '      if (error instanceof FallbackNeeded) this.#others.add(url.host);\n',
     replace: '',
     tests: [PLAIN_HTTP],
   },
   {
     name: 'plain HTTP: a connection is kept whose request has not left yet',
     file: 'client/src/node/transport/plain-http.ts',
-    find: 'const unsent = line.socket.writableLength > 0;',
-    replace: 'const unsent = line.socket.writableLength < 0;',
+    find: 'const unsent = connection.socket.writableLength > 0;',
+    replace: 'const unsent = connection.socket.writableLength < 0;',
     tests: [PLAIN_HTTP],
   },
 
@@ -883,7 +883,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a download overwrites what came to be there meanwhile',
     file: 'client/src/node/transfers/download.ts',
-    find: '    if (overwrite) renameSync(diskPath(part), diskPath(target));\n    else nameNew(part, target);',
+    find: '    if (overwrite) renameSync(diskPath(part), diskPath(target));\n    else renameToNew(part, target);',
     replace: '    renameSync(diskPath(part), diskPath(target));\n    void [overwrite, nameNew];',
     tests: [NETWORK],
   },
@@ -897,8 +897,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the part of a refused download stays',
     file: 'client/src/node/transfers/download.ts',
-    find: 'keep = journal?.claims !== undefined && isPassing(error, signal);',
-    replace: 'keep = journal?.claims !== undefined || isPassing(error, signal);',
+    find: 'keep = journal?.claims !== undefined && isResumable(error, signal);',
+    replace: 'keep = journal?.claims !== undefined || isResumable(error, signal);',
     tests: [ATTACKS],
   },
   {

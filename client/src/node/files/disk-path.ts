@@ -1,19 +1,18 @@
 /**
- * Names on a disk are bytes, and not always UTF-8. In a path here a character from U+EF80 to U+EFFF stands for one byte from 0x80 to
- * 0xFF. It is never half of a `/`, and two names never get one text: where a name has such a character itself, its three bytes are
- * written this way too.
+ * File names are bytes, and not always UTF-8. In our paths a character from U+EF80 to U+EFFF stands for one byte from 0x80 to 0xFF. If a
+ * name contains such a character itself, its three bytes are written this way too, so that different names never get the same text.
  */
 import { readdir, realpathSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const RAW = /[\uef80-\uefff]/;
-/** May have been made of bytes that are not UTF-8, or reads like one that was. */
+/** Characters that show up if a name is not UTF-8, or that stand for bytes. */
 const DOUBTFUL = /[\uef80-\uefff\ufffd]/;
 const FIRST_RAW = 0xef00;
 
 const readdirAsync = promisify(readdir);
 
-/** The bytes of a name or a path as text. @public */
+/** Decodes the bytes of a name or path. @public */
 export function pathText(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const plain = buffer.toString('utf8');
@@ -30,10 +29,10 @@ export function pathText(bytes: Uint8Array): string {
   return text;
 }
 
-/** A path given by a person or by Node, which decode it as UTF-8, as text. @public */
+/** Converts a path that a person or Node gave, decoded as plain UTF-8. @public */
 export const givenPath = (path: string) => (RAW.test(path) ? pathText(Buffer.from(path)) : path);
 
-/** The same text for the system. @public */
+/** Encodes a path for the system. @public */
 export function diskPath(path: string): string | Buffer {
   if (!RAW.test(path) || process.platform === 'win32') return path;
   const parts = path.split(/([\uef80-\uefff])/).map((part) => {
@@ -42,7 +41,7 @@ export function diskPath(path: string): string | Buffer {
   return Buffer.concat(parts);
 }
 
-/** The names in a folder, sorted. @public */
+/** Lists the names in a folder, sorted. @public */
 export async function namesIn(folder: string): Promise<string[]> {
   const path = diskPath(folder);
   const names = await readdirAsync(path);
@@ -50,7 +49,7 @@ export async function namesIn(folder: string): Promise<string[]> {
   return (await readdirAsync(path, { encoding: 'buffer' })).map(pathText).sort();
 }
 
-/** The path without links. */
+/** Resolves symbolic links. */
 export function realPath(path: string): string {
   return pathText(realpathSync.native(diskPath(path), { encoding: 'buffer' }));
 }

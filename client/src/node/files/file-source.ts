@@ -8,12 +8,12 @@ import { exactTime } from './times.ts';
 
 const readAsync = promisify(read);
 
-/** The system's clock for file times ticks this slowly at most: a second write within one tick leaves the same time. */
+/** Longest tick of the clock for file times: a second write within one tick leaves the same time. */
 const TICK_NS = 20_000_000n;
-/** Where times have whole seconds only: FAT counts in steps of two. */
+/** The same for file systems with whole seconds; FAT counts in steps of two. */
 const COARSE_TICK_NS = 2_100_000_000n;
 
-/** The times are in it, that of the inode too: writing without a trace needs root. */
+/** Includes the inode's ctime, which only root can reset after a write. */
 function identityOf(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(':');
 }
@@ -23,24 +23,24 @@ function isFresh({ ctimeNs }: BigIntStats): boolean {
   return BigInt(Date.now()) * 1_000_000n - ctimeNs < tick;
 }
 
-/** A hole is at least a block. */
+/** Smallest hole. */
 const BLOCK = 4096n;
 
 /**
- * A file on disk. A plain descriptor: worker threads read from it as well. Only reading is left to a thread: the
- * other calls take microseconds, and thousands of small files are made of little else. @public
+ * A file on disk, by a plain descriptor, which worker threads can read from. Only reads are asynchronous: the other calls take
+ * microseconds, and make up most of the work for small files. @public
  */
 export class FileSource implements Source {
   readonly place: string;
   readonly fd: number;
   #stats: BigIntStats;
-  /** Written to so recently that its times would not show another write. */
+  /** Written so recently that another write might leave the same times. */
   #isFresh: boolean;
   /** Last modification, in milliseconds since 1970, rounded. */
   readonly mtime: number;
   /** Nanoseconds to add to it. */
   readonly nanos: number | undefined;
-  /** Permission bits; a system without them has none to tell. */
+  /** Permission bits; undefined on Windows. */
   readonly mode: number | undefined;
   #open = true;
 
@@ -59,12 +59,12 @@ export class FileSource implements Source {
     return Number(this.#stats.size);
   }
 
-  /** It has other names on this disk. */
+  /** Whether it has other hard links. */
   get isLinked(): boolean {
     return this.#stats.nlink > 1n;
   }
 
-  /** It has holes. */
+  /** Whether it has holes. */
   get sparse(): boolean {
     const { size, blocks } = this.#stats;
     return size - blocks * 512n >= BLOCK;
@@ -75,18 +75,18 @@ export class FileSource implements Source {
     this.#isFresh = isFresh(this.#stats);
   }
 
-  /** Made when it is asked for: what is there already is not uploaded, and thousands of files may be. */
+  /** Computed on demand: most files of a large folder are already stored and need none. */
   get identity(): string {
     return identityOf(this.#stats);
   }
 
-  /** Of a file that is open already. */
+  /** Wraps a file that is already open. */
   static of(path: string, fd: number): FileSource {
     return new FileSource(path, fd, fstatSync(fd, { bigint: true }));
   }
 
   static async open(path: string): Promise<FileSource> {
-    // Not to wait for the other end where the path turns out to be a pipe.
+    // O_NONBLOCK: opening a pipe must not wait for a writer.
     const fd = openSync(diskPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(fd, { bigint: true });
@@ -139,7 +139,10 @@ export class FileSource implements Source {
   }
 }
 
-/** An open file; close it when the upload has ended. @public */
+/**
+ * Opens a file for an upload; close it afterwards.
+ * @throws SzafaError with code `not-a-file` @public
+ */
 export function fileSource(path: string): Promise<FileSource> {
   return FileSource.open(path);
 }

@@ -4,34 +4,34 @@ import { diskPath } from './disk-path.ts';
 
 const NANOS_IN_MS = 1_000_000;
 
-/** Last modification as the metadata has it. @public */
+/** Time of the last modification, as in the metadata. @public */
 export type KeptTime = Pick<AttributesChange, 'mtime' | 'nanos'>;
 
-/** A time of the system in full precision. @public */
+/** Converts a system time without losing precision. @public */
 export function exactTime(mtimeNs: bigint): { mtime: number; nanos?: number } {
   const mtime = Math.round(Number(mtimeNs) / NANOS_IN_MS);
   const nanos = Number(mtimeNs - BigInt(mtime) * BigInt(NANOS_IN_MS));
   return nanos === 0 ? { mtime } : { mtime, nanos };
 }
 
-/** Whether two times are one. What was kept without `nanos` has only milliseconds to compare. @public */
+/** Compares two times; only to the millisecond if the kept one has no `nanos`. @public */
 export function isSameTime(kept: KeptTime, { mtime, nanos = 0 }: KeptTime): boolean {
   return kept.mtime === mtime && (kept.nanos === undefined || kept.nanos === nanos);
 }
 
 interface Calls {
-  /** Both return 0, or -1 if it failed. */
+  /** Both return 0, or -1 on failure. */
   futimens(fd: number, times: Uint8Array): number;
   utimensat(folder: number, path: Uint8Array, times: Uint8Array, flags: number): number;
 }
 
-/** Those of the C library. Node's own calls take seconds as a double, and today's seconds leave no room in it for less than 200 ns. */
+/** Functions of the C library. Node's own take seconds as a double, which is only exact to 200 ns. */
 let calls: Calls | null | undefined;
 
 function loadCalls(): Calls | null {
   if (process.platform !== 'linux' && process.platform !== 'darwin') return null;
   const { emitWarning } = process;
-  // Node warns of what is experimental on standard error, which belongs to the command.
+  // Node prints a warning about experimental modules on standard error, which belongs to the command.
   process.emitWarning = () => {};
   try {
     const { dlopen } = process.getBuiltinModule('node:ffi');
@@ -40,7 +40,7 @@ function loadCalls(): Calls | null {
       utimensat: { arguments: ['i32', 'buffer', 'buffer', 'i32'], return: 'i32' },
     }).functions;
   } catch {
-    return null; // a Node without it: times are right to 200 ns
+    return null; // this Node has no ffi: times are exact to 200 ns
   } finally {
     process.emitWarning = emitWarning;
   }
@@ -49,7 +49,7 @@ function loadCalls(): Calls | null {
 const NO_FOLLOW = process.platform === 'darwin' ? 0x20 : 0x100;
 const THIS_FOLDER = process.platform === 'darwin' ? -2 : -100;
 
-/** Two `struct timespec`: the time of the last access, which is now, and that of the last modification. */
+/** Two `struct timespec`: last access (now) and last modification. */
 function timespecs({ mtime = 0, nanos = 0 }: KeptTime): Uint8Array {
   const pairs = [BigInt(Date.now()) * 1_000_000n, BigInt(mtime) * 1_000_000n + BigInt(nanos)].flatMap(
     (time) => {
@@ -60,16 +60,16 @@ function timespecs({ mtime = 0, nanos = 0 }: KeptTime): Uint8Array {
   return new Uint8Array(BigInt64Array.from(pairs).buffer);
 }
 
-/** Of an open file or folder. */
+/** Sets the time of an open file or folder. */
 export function setTime(fd: number, time: KeptTime): void {
   if (time.mtime === undefined) return;
   calls ??= loadCalls();
   if (calls?.futimens(fd, timespecs(time)) === 0) return;
-  // As a Date: Node takes a number below zero, a time before 1970, for now.
+  // As a Date: Node takes a negative number, a time before 1970, for the current time.
   futimesSync(fd, new Date(), new Date(time.mtime));
 }
 
-/** Of a symbolic link itself. @public */
+/** Sets the time of a symbolic link itself. @public */
 export function setLinkTime(path: string, time: KeptTime): void {
   if (time.mtime === undefined) return;
   calls ??= loadCalls();

@@ -21,83 +21,88 @@ import type { PartFile } from './part-file.ts';
 
 const NOTE_BYTES = SALT_BYTES + 32;
 const NONE = new Uint8Array(NOTE_BYTES);
-/** Losing the last second of a download to a power cut is cheap; a journal written for every volume is not. */
+/** Losing a second of a download in a power failure is cheap; writing the journal for every volume is not. */
 const EVERY_MS = 1000;
 
-/** A volume that is on disk: by its salt it can be sealed again, to this digest. */
-export interface Noted {
+/** A volume on disk: sealing it with this salt must give this digest. */
+export interface StoredVolume {
   salt: Bytes;
   digest: Bytes;
 }
 
-/** What is deleted is one of these, whatever a journal says. */
+/** Only files of this name are deleted, whatever a journal says. */
 const PART_NAME = /^\.szafa-[0-9a-f]{16}\.part$/;
-/** Before the notes of a download, which says what they are about; an upload's entry begins with a length. */
+/** Begins the journal entry of a download; that of an upload begins with a length. */
 const MARK = utf8('szafa download\n');
 
-/** A download that can go on. @public */
+/** A download that can be resumed. @public */
 export interface UnfinishedDownload {
   key: string;
   fileId: string;
-  /** The path on the service, and where the file goes. */
+  /** Path on the server. */
   path: string;
+  /** Local path. */
   target: string;
   size: number;
-  /** The file that grows. */
+  /** Path of the part file. */
   part: string;
-  /** Bytes in whole volumes. */
+  /** Bytes in complete volumes. */
   stored: number;
 }
 
-type About = Omit<UnfinishedDownload, 'key' | 'stored'>;
+type Description = Omit<UnfinishedDownload, 'key' | 'stored'>;
 
-/** Two do not write one part file at the same time. @public */
+/** Returns the key of the lock on a part file. @public */
 export function downloadClaim(part: string): string {
   return createHash('sha256').update(`download\0${part}`).digest('hex');
 }
 
-/** All that a journal has, of whatever account: they lie in the folders of this machine. @public */
+/** Lists the unfinished downloads in a journal, of all accounts. @public */
 export async function unfinishedDownloads(journal: Journal): Promise<UnfinishedDownload[]> {
   const found: UnfinishedDownload[] = [];
   for (const key of (await journal.keys?.()) ?? []) {
     const entry = await journal.load(key);
     const split = entry && splitEntry(entry);
-    if (split) found.push({ ...split.about, key, stored: split.stored });
+    if (split) found.push({ ...split.description, key, stored: split.stored });
   }
   return found;
 }
 
-/** Forgets one, and deletes what has come of it, if that is still what was written. @public */
+/** Removes an unfinished download from the journal, and deletes its part file. @public */
 export async function abandonDownload(journal: Journal, { key, part }: UnfinishedDownload): Promise<void> {
   await journal.remove(key);
   if (PART_NAME.test(basename(part))) await rm(diskPath(part), { force: true });
 }
 
-function splitEntry(entry: Uint8Array): { about: About; stored: number; notes: Uint8Array } | undefined {
+function splitEntry(
+  entry: Uint8Array,
+): { description: Description; stored: number; notes: Uint8Array } | undefined {
   if (!equal(entry.subarray(0, MARK.length) as Bytes, MARK)) return undefined;
   const end = entry.indexOf(0x0a, MARK.length);
   if (end < 0) return undefined;
   try {
-    const about = JSON.parse(fromUtf8(entry.subarray(MARK.length, end))) as About & { stored: number };
-    const { fileId, path, target, part, size, stored } = about;
+    const description = JSON.parse(fromUtf8(entry.subarray(MARK.length, end))) as Description & {
+      stored: number;
+    };
+    const { fileId, path, target, part, size, stored } = description;
     const areTexts = [fileId, path, target, part].every((text) => typeof text === 'string');
     const areSizes = isWhole(size, 0, Number.MAX_SAFE_INTEGER) && isWhole(stored, 0, size);
-    return areTexts && areSizes ? { about, stored, notes: entry.subarray(end + 1) } : undefined;
+    return areTexts && areSizes ? { description, stored, notes: entry.subarray(end + 1) } : undefined;
   } catch {
-    return undefined; // torn: it is begun anew
+    return undefined; // damaged: the download starts again
   }
 }
 
 /**
- * Which volumes of a download are on disk: salt and digest of each, no secret. It is not believed when the
- * download goes on: each volume is sealed again from what the file holds, and must be the one that was uploaded.
+ * Remembers which volumes of a download are on disk, by salt and digest, which are no secrets. A resumed download does not trust it:
+ * each volume is sealed again from the file, and must have the digest of the upload.
  */
 export class DownloadRecord {
   readonly #remote: RemoteFile<ReadableHeader>;
   readonly #journal: Journal | undefined;
   readonly #key: string;
-  readonly #about: About;
-  #volumes: (Noted | undefined)[];
+  readonly #description: Description;
+  #volumes: (StoredVolume | undefined)[];
   #written = Date.now();
 
   constructor(
@@ -108,21 +113,21 @@ export class DownloadRecord {
   ) {
     this.#remote = remote;
     const { name: path, size } = remote.metadata;
-    this.#about = { fileId: remote.fileId, path, target, size, part };
+    this.#description = { fileId: remote.fileId, path, target, size, part };
     this.#journal = remote.layout.count > 1 ? journal : undefined;
     this.#key = createHash('sha256').update(`download\0${part}\0${remote.header.totalSha256}`).digest('hex');
     this.#volumes = new Array(remote.layout.count).fill(undefined);
   }
 
-  /** What an earlier download has noted; undefined where there is nothing to go on from. */
-  async noted(): Promise<Uint8Array | undefined> {
+  /** Loads the notes of an earlier download, if there are any. */
+  async load(): Promise<Uint8Array | undefined> {
     const entry = await this.#journal?.load(this.#key);
     const notes = entry && splitEntry(entry)?.notes;
     return notes?.length === this.#remote.layout.count * NOTE_BYTES ? notes : undefined;
   }
 
-  /** The volumes that need not be fetched. */
-  async verified(entry: Uint8Array | undefined, part: PartFile): Promise<(Noted | undefined)[]> {
+  /** Returns the volumes that are on disk, verified. */
+  async verified(entry: Uint8Array | undefined, part: PartFile): Promise<(StoredVolume | undefined)[]> {
     if (!entry) return this.#volumes;
     const { engine, layout, header } = this.#remote;
     const { fileId, fileKey } = header;
@@ -140,7 +145,8 @@ export class DownloadRecord {
     return this.#volumes;
   }
 
-  async note(volumes: (Noted | undefined)[]): Promise<void> {
+  /** Notes the volumes that are on disk, at most once a second. */
+  async update(volumes: (StoredVolume | undefined)[]): Promise<void> {
     this.#volumes = volumes;
     if (Date.now() - this.#written < EVERY_MS) return;
     this.#written = Date.now();
@@ -148,12 +154,12 @@ export class DownloadRecord {
   }
 
   async save(): Promise<void> {
-    const notes = this.#volumes.map((noted) => (noted ? concat(noted.salt, noted.digest) : NONE));
+    const notes = this.#volumes.map((volume) => (volume ? concat(volume.salt, volume.digest) : NONE));
     const { layout } = this.#remote;
-    const here = (sum: number, noted: Noted | undefined, i: number) =>
-      sum + (noted ? extentOf(layout, i + 1).length : 0);
-    const about = JSON.stringify({ ...this.#about, stored: this.#volumes.reduce(here, 0) });
-    await this.#journal?.store(this.#key, concat(MARK, utf8(`${about}\n`), ...notes));
+    const addSize = (sum: number, volume: StoredVolume | undefined, i: number) =>
+      sum + (volume ? extentOf(layout, i + 1).length : 0);
+    const description = JSON.stringify({ ...this.#description, stored: this.#volumes.reduce(addSize, 0) });
+    await this.#journal?.store(this.#key, concat(MARK, utf8(`${description}\n`), ...notes));
   }
 
   async remove(): Promise<void> {

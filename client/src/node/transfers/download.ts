@@ -24,7 +24,7 @@ import type { Journal } from '../../upload/journal.ts';
 import { diskPath, realPath } from '../files/disk-path.ts';
 import { localState } from '../files/local-state.ts';
 import { setTime } from '../files/times.ts';
-import { DownloadRecord, downloadClaim, type Noted } from './download-record.ts';
+import { DownloadRecord, downloadClaim, type StoredVolume } from './download-record.ts';
 import { PartFile } from './part-file.ts';
 
 const truncate = promisify(ftruncate);
@@ -32,24 +32,24 @@ const sync = promisify(fsync);
 
 export interface DownloadOptions extends StreamOptions {
   /**
-   * Remembers which volumes are there, so that a later call goes on with the others, and keeps two processes from
-   * writing the same file: needs one with claims, as `fileJournal` has.
+   * Remembers which volumes are stored, so that a later call fetches only the others, and keeps two processes from writing the same
+   * file. Needs one with claims, as `fileJournal` has.
    */
   journal?: Journal | undefined;
   /** Replace a file that is already there. */
   overwrite?: boolean | undefined;
-  /** Another process is downloading the same file to the same place, and is waited for. */
+  /** Called if another process downloads the same file to the same path, before waiting for it. */
   onWait?: (() => void) | undefined;
 }
 
 export interface DownloadResult {
-  /** Volumes that an earlier call has left. */
+  /** Volumes that an earlier call has stored. */
   resumed: number;
-  /** Somebody else was quicker: nothing was written, and the whole file is there. */
+  /** Another process has written the same file: this call wrote nothing. */
   there: boolean;
 }
 
-/** Something is at the place of a download, and is not to be replaced. @public */
+/** There is a file at the target path, and `overwrite` is not set. @public */
 export class TargetExistsError extends SzafaError {
   override name = 'TargetExistsError';
 
@@ -59,8 +59,9 @@ export class TargetExistsError extends SzafaError {
 }
 
 /**
- * Writes a file under its final name only when every volume is verified. Until then it grows under a hidden
- * name beside it, which stays after a lost connection (with a journal) and goes after anything else. @public
+ * Downloads a file. It gets its final name only when every volume is verified. Until then it is a hidden file in the same folder, which
+ * stays after a lost connection (with a journal) and is deleted after any other error.
+ * @throws TargetExistsError if there is a file at `path` and `overwrite` is not set; TamperedError, ApiError or NetworkError @public
  */
 export async function downloadToFile(
   remote: RemoteFile<ReadableHeader>,
@@ -71,8 +72,8 @@ export async function downloadToFile(
   const target = resolve(path);
   if (!overwrite) refuseExisting(target);
   const claims = journal?.claims;
-  // Nobody else writes to a file of this name: not without a claim, and not with another journal.
-  const part = partOf(target, remote, (await claims?.id()) ?? randomBytes(8).toString('hex'));
+  // The name is unique to this journal, or random without locks, so that no other process writes to it.
+  const part = partPath(target, remote, (await claims?.id()) ?? randomBytes(8).toString('hex'));
   if (!claims) return writeFile(remote, target, part, options);
   const claim = downloadClaim(part);
   const waited = await waitFor(claims, claim, { signal, onWait });
@@ -92,7 +93,7 @@ async function writeFile(
 ): Promise<DownloadResult> {
   const { journal, signal, overwrite = false } = options;
   const record = new DownloadRecord(remote, part, target, journal?.claims && journal);
-  const noted = await record.noted();
+  const noted = await record.load();
   const { size, sparse } = remote.metadata;
   const file = new PartFile(part, size, { resume: noted !== undefined, sparse });
   let keep = false;
@@ -106,7 +107,7 @@ async function writeFile(
     await record.remove();
     return { resumed, there };
   } catch (error) {
-    keep = journal?.claims !== undefined && isPassing(error, signal);
+    keep = journal?.claims !== undefined && isResumable(error, signal);
     if (keep) await record.save();
     throw error;
   } finally {
@@ -121,7 +122,7 @@ async function writeFile(
 async function fetchMissing(
   remote: RemoteFile<ReadableHeader>,
   file: PartFile,
-  volumes: (Noted | undefined)[],
+  volumes: (StoredVolume | undefined)[],
   record: DownloadRecord,
   options: DownloadOptions,
 ): Promise<void> {
@@ -147,7 +148,7 @@ async function fetchMissing(
         volume.release();
       }
       volumes[idx - 1] = { salt: volume.salt, digest: volume.digest };
-      await record.note(volumes);
+      await record.update(volumes);
     } catch (error) {
       stop.abort(error);
       throw error;
@@ -156,8 +157,8 @@ async function fetchMissing(
   await inRoom(layout, options, (lanes) => forEach(missing, lanes, fetch));
 }
 
-/** What is worth going on from: everything that came is right, and the rest may still come. */
-function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
+/** Whether a later call can continue: all volumes so far are right, and the rest may still come. */
+function isResumable(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted || error instanceof NetworkError) return true;
   return error instanceof ApiError && (error.status === 401 || error.status === 429 || error.status >= 500);
 }
@@ -175,7 +176,7 @@ function refuseExisting(target: string): void {
   if (lstatSync(diskPath(target), { throwIfNoEntry: false })) throw new TargetExistsError(target);
 }
 
-/** True where another process has put the same file there meanwhile. */
+/** Returns true if another process has written the same file in the meantime. */
 async function moveInPlace(
   remote: RemoteFile<ReadableHeader>,
   { path: part, fd }: PartFile,
@@ -188,7 +189,7 @@ async function moveInPlace(
   }
   try {
     if (overwrite) renameSync(diskPath(part), diskPath(target));
-    else nameNew(part, target);
+    else renameToNew(part, target);
   } catch (error) {
     if (!(error instanceof TargetExistsError) || localState(target, remote.metadata) !== 'same') throw error;
     return true;
@@ -197,12 +198,12 @@ async function moveInPlace(
   return false;
 }
 
-/** A disk without hard links, or a file that has too many. */
+/** Codes of a disk without hard links, or of a file with too many. */
 const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 
-function nameNew(part: string, target: string): void {
+function renameToNew(part: string, target: string): void {
   try {
-    linkSync(diskPath(part), diskPath(target)); // unlike rename it fails when somebody else was quicker
+    linkSync(diskPath(part), diskPath(target)); // unlike rename it fails if the target exists
     unlinkSync(diskPath(part));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
@@ -215,9 +216,8 @@ function nameNew(part: string, target: string): void {
 
 const folderSyncs = new Map<string, Promise<void>>();
 
-/** One sync serves all files of a folder that wait for the next one. */
+/** Syncs a folder once for all calls of one turn of the event loop. */
 async function syncFolder(folder: string): Promise<void> {
-  // Those that begin in this turn of the event loop go together.
   let next = folderSyncs.get(folder);
   next ??= new Promise((resolve) => setImmediate(resolve)).then(async () => {
     folderSyncs.delete(folder);
@@ -232,7 +232,7 @@ async function syncFolder(folder: string): Promise<void> {
   return next;
 }
 
-function partOf(target: string, remote: RemoteFile<ReadableHeader>, journalId: string): string {
+function partPath(target: string, remote: RemoteFile<ReadableHeader>, journalId: string): string {
   const id = createHash('sha256')
     .update(`${remote.fileId}\0${basename(target)}\0${journalId}`)
     .digest('hex')

@@ -18,54 +18,53 @@ import { diskPath } from '../files/disk-path.ts';
 
 const writeAsync = promisify(write);
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** Not on every system. */
+/** Not defined on every system. */
 const O_DIRECT: number | undefined = constants.O_DIRECT;
 const O_DSYNC: number | undefined = constants.O_DSYNC;
 const PAGE = 4096;
 const ZEROS = Buffer.alloc(PAGE);
-/** Less is copied before the way past the page cache would pay. */
+/** For less, O_DIRECT costs more than copying into the page cache. */
 const LEAST_DIRECT = 1024 * 1024;
-/** As much is copied before a thread would have woken up. A file of no more is written and synced in one call. */
+/** Up to this size a write is done before a thread would have woken up; such a file is written and synced in one call. */
 const MOST_AT_ONCE = 256 * 1024;
-/** Until a file is whole, and has the mode that goes with it, it is for nobody else. */
+/** Mode of the file until it is complete. */
 const PRIVATE = 0o600;
 
 /**
- * A file that grows from all sides. Large volumes go past the page cache where the filesystem allows it: copying a
- * gigabyte into it costs more than opening that gigabyte, and the disk would only begin at the end.
+ * A download that is not complete, written in any order. Large volumes bypass the page cache if the file system allows it: copying a
+ * gigabyte into it costs more than decrypting it, and the disk would only start at the end.
  */
 export class PartFile {
   readonly path: string;
   readonly fd: number;
-  /** What is written is on disk. */
+  /** Every write is synced. */
   readonly syncs: boolean;
-  /** Null where there is no way past the page cache. */
+  /** A descriptor with O_DIRECT; null if the file system has none. */
   #direct: number | null | undefined;
   readonly #sparse: boolean;
-  /** Nothing but what this process writes is in it. */
+  /** The file has only bytes that this process wrote. */
   readonly #isNew: boolean;
 
-  /** `resume`: continue what an earlier download left here, if it is sound; otherwise start again. `sparse`: blocks of zeros become holes. */
   constructor(path: string, size: number, { resume = false, sparse = false }: PartOptions = {}) {
     this.path = path;
     this.#sparse = sparse;
     this.syncs = O_DSYNC !== undefined && size > 0 && size <= MOST_AT_ONCE && !sparse;
     const flags = O_RDWR | O_NOFOLLOW | (this.syncs ? O_DSYNC! : 0);
-    const left = resume ? openLeft(path, flags) : undefined;
+    const left = resume ? openExisting(path, flags) : undefined;
     this.#isNew = left === undefined;
     this.fd = left ?? openNew(path, flags);
-    // A hole at the end is part of the file, and what an earlier download left behind the end is not.
+    // Extends the file by a hole at its end, and cuts off what an earlier download left after it.
     if (sparse) ftruncateSync(this.fd, size);
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
     if (this.#sparse) return this.#writeSparse(bytes, position);
-    const whole = mayGoPast(bytes, position) ? bytes.length - (bytes.length % PAGE) : 0;
-    const past = whole > 0 && (await this.#writePast(bytes.subarray(0, whole), position)) ? whole : 0;
-    await writeAll(this.fd, bytes.subarray(past), position + past, this.syncs);
+    const whole = canBypass(bytes, position) ? bytes.length - (bytes.length % PAGE) : 0;
+    const direct = whole > 0 && (await this.#writeDirect(bytes.subarray(0, whole), position)) ? whole : 0;
+    await writeAll(this.fd, bytes.subarray(direct), position + direct, this.syncs);
   }
 
-  /** Writes runs of blocks; a block of zeros is left out where zeros are read already. */
+  /** Leaves out blocks of zeros if the file already has zeros there. */
   async #writeSparse(bytes: Uint8Array, position: number): Promise<void> {
     const blockEnd = (at: number) => Math.min(bytes.length, at + PAGE - ((position + at) % PAGE));
     const isHole = (at: number, end: number) =>
@@ -94,8 +93,8 @@ export class PartFile {
     if (this.#direct) closeSync(this.#direct);
   }
 
-  /** False where the filesystem takes it only the usual way. */
-  async #writePast(bytes: Uint8Array, position: number): Promise<boolean> {
+  /** Returns false if the file system refuses O_DIRECT. */
+  async #writeDirect(bytes: Uint8Array, position: number): Promise<boolean> {
     if (this.#direct === undefined) this.#direct = openDirect(this.path, this.fd);
     if (this.#direct === null) return false;
     try {
@@ -109,14 +108,16 @@ export class PartFile {
 }
 
 interface PartOptions {
+  /** Continue a file that an earlier download left, if it is safe to use. */
   resume?: boolean;
+  /** Make holes of blocks of zeros. */
   sparse?: boolean | undefined;
 }
 
 const isZero = (block: Uint8Array) => ZEROS.compare(block, 0, block.length, 0, block.length) === 0;
 
-/** Only memory that could grow is known to begin at a page. */
-function mayGoPast({ buffer, byteOffset, length }: Uint8Array, position: number): boolean {
+/** Requires memory of the pool, which is aligned to pages. */
+function canBypass({ buffer, byteOffset, length }: Uint8Array, position: number): boolean {
   const onPage = buffer instanceof SharedArrayBuffer && buffer.growable && byteOffset % PAGE === 0;
   return onPage && position % PAGE === 0 && length >= LEAST_DIRECT;
 }
@@ -124,8 +125,8 @@ function mayGoPast({ buffer, byteOffset, length }: Uint8Array, position: number)
 const isOwn = ({ uid }: Stats) => uid === (process.geteuid?.() ?? uid);
 
 /**
- * What is there goes only if it is ours. In a folder that others share, the plaintext must neither be led elsewhere by
- * a link nor go into a file that somebody else made and can read.
+ * Creates the file, and removes an old one only if it belongs to this user. In a shared folder, the plaintext must neither follow a
+ * link nor go into a file that somebody else created and can read.
  */
 function openNew(path: string, flags: number): number {
   const left = lstatSync(diskPath(path), { throwIfNoEntry: false });
@@ -140,11 +141,11 @@ function openNew(path: string, flags: number): number {
   }
 }
 
-/** The file that an earlier download left; undefined where it can have been in other hands. */
-function openLeft(path: string, flags: number): number | undefined {
+/** Opens the file of an earlier download; undefined if others can have written to it. */
+function openExisting(path: string, flags: number): number | undefined {
   let fd: number;
   try {
-    fd = openSync(diskPath(path), flags | O_NONBLOCK); // a pipe has nobody at its other end
+    fd = openSync(diskPath(path), flags | O_NONBLOCK); // does not wait if it is a pipe
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ELOOP' || code === 'EACCES' || code === 'ENXIO') return undefined;
@@ -163,7 +164,7 @@ function notOwn(path: string): SzafaError {
   return new SzafaError('not-own', `${path} is in the way and is not yours`);
 }
 
-/** The same file once more; null where the filesystem has no such way, or the path leads to another one by now. */
+/** Opens the same file with O_DIRECT; null if the file system refuses, or the path now names another file. */
 function openDirect(path: string, own: number): number | null {
   if (O_DIRECT === undefined) return null;
   try {

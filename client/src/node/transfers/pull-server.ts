@@ -6,35 +6,36 @@ import { SzafaError } from '../../errors.ts';
 import type { PullHost, PullOffer } from '../../upload/options.ts';
 import type { VolumeSupply } from '../../upload/supply.ts';
 import { http } from '../transport/http.ts';
-import { VolumeShelf } from './volume-cache.ts';
+import { VolumeCache } from './volume-cache.ts';
 
 export interface PullHostOptions {
-  /** The service that will fetch: without `host` the server listens on the address this machine has towards it. */
+  /** The szafa server that will fetch the volumes. */
   server: string;
+  /** Address to listen on; by default the local address of a connection to `server`. */
   host?: string | undefined;
   port?: number | undefined;
-  /** What the service is told, when it sees this machine under another address. */
+  /** URL under which the server reaches this machine, if it is a different one. */
   address?: string | undefined;
 }
 
-/** Longer than the service's tool waits for a silent server. */
+/** Longer than the server waits for a silent peer. */
 const STALLED_MS = 60_000;
 
-/** Serves the volumes of one transfer to whoever has its token, for as long as the pull runs. @public */
+/** Lets a server fetch volumes over HTTP from this machine; each transfer has its own port and token. @public */
 export function pullHost(options: PullHostOptions): PullHost {
   return { serve: (transferId, supply) => serve(options, transferId, supply) };
 }
 
 async function serve(options: PullHostOptions, transferId: string, supply: VolumeSupply): Promise<PullOffer> {
   const token = randomBytes(24).toString('base64url');
-  const shelf = new VolumeShelf(supply);
+  const cache = new VolumeCache(supply);
   const server = http.createServer((request, response) => {
-    answer(request, response, transferId, token, shelf).catch((error: Error) => {
-      // The volume cannot be given; the service sees a broken answer, the uploader the reason.
+    answer(request, response, transferId, token, cache).catch((error: Error) => {
+      // The server sees a broken response; the uploader gets the reason from `failure`.
       response.destroy(error);
     });
   });
-  // A tool opens many connections and may let them wait.
+  // The server opens many connections, and some are idle for a while.
   server.keepAliveTimeout = 30_000;
   const host = options.host ?? (await localAddress(options.server));
   await listen(server, options.port ?? 0, host);
@@ -43,13 +44,13 @@ async function serve(options: PullHostOptions, transferId: string, supply: Volum
   return {
     baseUrl: (options.address ?? `http://${own}:${port}`).replace(/\/+$/, ''),
     token,
-    failure: () => shelf.failure,
+    failure: () => cache.failure,
     async close() {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       });
-      await shelf.clear();
+      await cache.clear();
     },
   };
 }
@@ -63,7 +64,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** The address of this machine that a connection to the service would come from. */
+/** Returns the local address of a connection to the server. */
 function localAddress(server: string): Promise<string> {
   const url = new URL(server);
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
@@ -89,18 +90,18 @@ async function answer(
   response: ServerResponse,
   transferId: string,
   token: string,
-  shelf: VolumeShelf,
+  cache: VolumeCache,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
-  const [, , id = '', number = ''] = /^\/(pull)\/([^/]+)\/([1-9][0-9]{0,4})$/.exec(url.pathname) ?? [];
+  const [, id = '', number = ''] = /^\/pull\/([^/]+)\/([1-9][0-9]{0,4})$/.exec(url.pathname) ?? [];
   const idx = Number(number);
-  const known = sameText(id, transferId) && sameText(url.searchParams.get('token') ?? '', token);
-  const reads = request.method === 'GET' || request.method === 'HEAD';
-  if (!known || !reads || idx < 1 || idx > shelf.count) {
+  const isKnown = sameText(id, transferId) && sameText(url.searchParams.get('token') ?? '', token);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isKnown || !isRead || idx < 1 || idx > cache.count) {
     response.writeHead(404).end();
     return;
   }
-  const size = shelf.sizeOf(idx);
+  const size = cache.sizeOf(idx);
   const range = parseRange(request.headers.range, size);
   if (range === 'unsatisfiable') {
     response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
@@ -118,11 +119,11 @@ async function answer(
     response.writeHead(range ? 206 : 200, headers).end();
     return;
   }
-  const wanted = () => !response.closed;
-  await shelf.use(idx, wanted, async (bytes) => {
-    if (!wanted()) return; // hung up while the volume was being sealed
+  const isWanted = () => !response.closed;
+  await cache.use(idx, isWanted, async (bytes) => {
+    if (!isWanted()) return; // closed while the volume was being sealed
     response.writeHead(range ? 206 : 200, headers);
-    // Whoever does not read must not keep the volume from others for ever.
+    // A peer that stops reading must not hold the memory forever.
     response.setTimeout(STALLED_MS, () => response.destroy());
     await new Promise<void>((resolve) => {
       response.once('close', resolve);

@@ -2,25 +2,24 @@ import { extentOf, type SealedVolume, sealedSize } from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import type { VolumeSupply } from '../../upload/supply.ts';
 
-interface Place {
+interface CachedVolume {
   sealed?: Promise<SealedVolume>;
-  users: number;
+  readers: number;
 }
 
-/** Of all volumes that are here, unless a single one is larger. */
+/** Limit of all cached volumes together, unless a single one is larger. */
 const MOST_BYTES = 192 * 1024 * 1024;
 
 /**
- * Sealed volumes that several connections read at once. Those in use stay, and a connection that asks for one more than
- * the service ever fetches at once waits; of the others as many as fit, since the parts of one volume are asked for one
- * after the other.
+ * Sealed volumes that several connections read. Volumes with readers stay; the others stay while they fit, since the parts of a volume
+ * are requested one after the other. A connection beyond the server's own limit of parallel downloads waits.
  */
-export class VolumeShelf {
+export class VolumeCache {
   /** Why a volume could not be sealed: the file changed, or cannot be read. */
   failure: Error | undefined;
   readonly #supply: VolumeSupply;
-  readonly #places = new Map<number, Place>();
-  /** Who waits for room, in the order they came. */
+  /** The most recently used last. */
+  readonly #volumes = new Map<number, CachedVolume>();
   readonly #waiting: (() => void)[] = [];
 
   constructor(supply: VolumeSupply) {
@@ -35,58 +34,58 @@ export class VolumeShelf {
     return sealedSize(extentOf(this.#supply.layout, idx).length);
   }
 
-  /** `wanted`: false when whoever asked has gone while he waited. */
-  async use(idx: number, wanted: () => boolean, work: (bytes: Uint8Array) => Promise<void>): Promise<void> {
-    while (wanted() && !this.#hasRoom(idx)) await new Promise<void>((go) => this.#waiting.push(go));
-    if (!wanted()) return this.#wake();
+  /**
+   * Waits for memory, seals the volume if needed, and calls `work` with its bytes.
+   * @param isWanted false if the connection ended in the meantime
+   */
+  async use(idx: number, isWanted: () => boolean, work: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+    while (isWanted() && !this.#fits(idx)) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (!isWanted()) return this.#wake();
     if (this.failure) throw this.failure;
-    const place = this.#places.get(idx) ?? { users: 0 };
-    // At the end of the map: the most recently used.
-    this.#places.delete(idx);
-    this.#places.set(idx, place);
-    place.users++;
-    place.sealed ??= this.#trim().then(() => this.#supply.take(idx));
+    const volume = this.#volumes.get(idx) ?? { readers: 0 };
+    this.#volumes.delete(idx);
+    this.#volumes.set(idx, volume);
+    volume.readers++;
+    volume.sealed ??= this.#trim().then(() => this.#supply.take(idx));
     try {
-      const { bytes } = await place.sealed.catch((error: Error) => {
+      const { bytes } = await volume.sealed.catch((error: Error) => {
         this.failure ??= error;
         throw error;
       });
       await work(bytes);
     } finally {
-      place.users--;
+      volume.readers--;
       await this.#trim();
       this.#wake();
     }
   }
 
-  #hasRoom(idx: number): boolean {
-    if (this.failure || (this.#places.get(idx)?.users ?? 0) > 0) return true;
-    const inUse = [...this.#places].filter(([, { users }]) => users > 0);
+  #fits(idx: number): boolean {
+    if (this.failure || (this.#volumes.get(idx)?.readers ?? 0) > 0) return true;
+    const inUse = [...this.#volumes].filter(([, { readers }]) => readers > 0);
     if (inUse.length === 0) return true;
     const bytes = inUse.reduce((sum, [used]) => sum + this.sizeOf(used), this.sizeOf(idx));
     return inUse.length < limits.pullDownloads && bytes <= MOST_BYTES;
   }
 
-  /** Each looks for itself whether there is room now. */
   #wake(): void {
-    for (const go of this.#waiting.splice(0)) go();
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** When nobody is served any more: waits for what is still being sealed, and gives everything back. */
+  /** Waits for volumes that are being sealed, and releases all. Call it when no connection is left. */
   async clear(): Promise<void> {
-    for (const place of this.#places.values()) place.users = 0;
+    for (const volume of this.#volumes.values()) volume.readers = 0;
     await this.#trim(0);
   }
 
   async #trim(most = MOST_BYTES): Promise<void> {
-    let held = [...this.#places.keys()].reduce((sum, idx) => sum + this.sizeOf(idx), 0);
-    for (const [idx, place] of [...this.#places]) {
-      if (held <= most) return;
-      if (place.users > 0) continue;
-      this.#places.delete(idx);
-      held -= this.sizeOf(idx);
-      // One that failed has nothing to give back.
-      await place.sealed?.then(({ release }) => release()).catch(() => {});
+    let bytes = [...this.#volumes.keys()].reduce((sum, idx) => sum + this.sizeOf(idx), 0);
+    for (const [idx, volume] of [...this.#volumes]) {
+      if (bytes <= most) return;
+      if (volume.readers > 0) continue;
+      this.#volumes.delete(idx);
+      bytes -= this.sizeOf(idx);
+      await volume.sealed?.then(({ release }) => release()).catch(() => {}); // a failed one has no memory
     }
   }
 }

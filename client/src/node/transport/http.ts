@@ -1,6 +1,6 @@
 /**
- * Node's HTTP. An import of it would make everything that it exports, a whole other client among it, which takes a tenth of a second
- * of the user's; of node:https only those need the half of that who have such a service.
+ * Node's HTTP modules. Importing node:http would evaluate all of its exports, a second HTTP client among them, which delays every command
+ * by a tenth of a second; node:https costs half of that, and only some servers need it.
  */
 export const http = process.getBuiltinModule('node:http');
 export const https = () => process.getBuiltinModule('node:https');

@@ -5,12 +5,12 @@ import { NetworkError, TooLongError } from '../../errors.ts';
 
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
-/** Less than servers keep a connection that nothing is sent on. */
+/** Less than servers keep an idle connection. */
 const IDLE_MS = 4_000;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE']);
 
-/** An answer that is better read by a whole HTTP client. */
-export class OtherAnswer extends Error {}
+/** This exchange needs a full HTTP client. */
+export class FallbackNeeded extends Error {}
 
 interface Head {
   status: number;
@@ -18,19 +18,19 @@ interface Head {
   length: number;
 }
 
-function endedEarly(): NetworkError {
+function closedEarly(): NetworkError {
   const cause = Object.assign(new Error('closed by the other side'), { code: 'ECONNRESET' });
   return new NetworkError('the answer ended too early', { cause });
 }
 
-/** A connection that reads to where the bytes belong. */
-class Line {
+/** A connection that reads directly into the target memory. */
+class Connection {
   readonly socket: Socket;
-  /** Served a request before, and nothing came since: the other side may have closed it meanwhile. */
+  /** Has served a request, and has been idle since: the server may have closed it. */
   used = false;
-  /** For heads, and what comes along with them. */
+  /** For response heads, and body bytes that arrive with them. */
   readonly scratch = Buffer.allocUnsafeSlow(HEAD_BYTES);
-  /** Where the next read goes. The system knows it already: only the read before may change it. */
+  /** Target of the next read. It is set before the previous read returns. */
   next: Uint8Array = this.scratch;
   onBytes: ((length: number) => void) | undefined;
   onEnd: ((error: Error) => void) | undefined;
@@ -47,121 +47,126 @@ class Line {
     const late = () => new NetworkError('the server did not answer in time');
     this.socket.on('timeout', () => this.socket.destroy(this.onEnd ? late() : undefined));
     this.socket.on('error', (error) => this.onEnd?.(error));
-    this.socket.on('close', () => this.onEnd?.(endedEarly()));
+    this.socket.on('close', () => this.onEnd?.(closedEarly()));
   }
 }
 
 /**
- * Plain HTTP with a fraction of the work that node:http needs, which is most of the work of a small file: one write
- * for a request, and the system puts the bytes of an answer where they belong. It understands one kind of answer, with
- * a Content-Length and nothing odd. A service that answers otherwise is left to node:http from then on.
+ * HTTP without TLS, with a fraction of the work of node:http, which is most of the work for a small file: one write for each request, and
+ * the system reads the response into its target. It understands only responses with a Content-Length. For a server that responds
+ * otherwise, node:http is used from then on.
  */
 export class PlainHttp {
-  readonly #idle = new Map<string, Line[]>();
+  readonly #idle = new Map<string, Connection[]>();
+  /** Hosts that need node:http. */
   readonly #others = new Set<string>();
 
-  takes(url: URL, { method, body, fresh }: TransportRequest): boolean {
+  canSend(url: URL, { method, body, fresh }: TransportRequest): boolean {
     if (fresh || url.protocol !== 'http:' || this.#others.has(url.host)) return false;
     const inMemory = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
     return inMemory && METHODS.has(method);
   }
 
   async exchange(url: URL, request: TransportRequest): Promise<TransportResponse> {
-    // The service reads a connection that carries nothing but volumes more quickly.
+    // The server reads a connection faster if it carries nothing but volumes.
     const isVolume = request.method === 'PUT' && request.body instanceof Uint8Array;
     const pool = isVolume ? `volumes ${url.host}` : url.host;
     const idle = this.#idle.get(pool) ?? [];
     this.#idle.set(pool, idle);
-    let line = idle.pop();
-    while (line?.socket.destroyed) line = idle.pop();
-    line ??= new Line(url);
+    let connection = idle.pop();
+    while (connection?.socket.destroyed) connection = idle.pop();
+    connection ??= new Connection(url);
     try {
-      const response = await exchange(line, url, request);
-      // The body's memory is used again by others as soon as this returns: nothing may still be waiting to leave.
-      const unsent = line.socket.writableLength > 0;
+      const response = await exchange(connection, url, request);
+      // The caller reuses the body's memory as soon as this returns, so nothing may be left to send.
+      const unsent = connection.socket.writableLength > 0;
       if (unsent || response.header('connection')?.toLowerCase() === 'close') {
-        line.socket.destroy();
+        connection.socket.destroy();
       } else {
-        line.used = true;
-        line.socket.setTimeout(IDLE_MS).unref();
-        idle.push(line);
+        connection.used = true;
+        connection.socket.setTimeout(IDLE_MS).unref();
+        idle.push(connection);
       }
       return response;
     } catch (error) {
-      line.socket.destroy();
-      if (error instanceof OtherAnswer) this.#others.add(url.host);
+      connection.socket.destroy();
+      if (error instanceof FallbackNeeded) this.#others.add(url.host);
       const lost = error instanceof NetworkError || (error as NodeJS.ErrnoException).code !== undefined;
-      const stale = line.used && lost && request.method === 'GET' && !request.signal?.aborted;
-      if (stale) throw new OtherAnswer('closed', { cause: error });
+      const stale = connection.used && lost && request.method === 'GET' && !request.signal?.aborted;
+      if (stale) throw new FallbackNeeded('closed', { cause: error });
       throw error;
     }
   }
 
   close(): void {
-    for (const lines of this.#idle.values()) for (const { socket } of lines) socket.destroy();
+    for (const connections of this.#idle.values()) for (const { socket } of connections) socket.destroy();
     this.#idle.clear();
   }
 }
 
-async function exchange(line: Line, url: URL, request: TransportRequest): Promise<TransportResponse> {
+async function exchange(
+  connection: Connection,
+  url: URL,
+  request: TransportRequest,
+): Promise<TransportResponse> {
   const { signal, quietMs, body: outgoing } = request;
   signal?.throwIfAborted();
-  // Bytes are counted the way they go: of a volume that is sent, or of an answer that is wanted.
+  // Counts sent bytes for an upload, received bytes otherwise.
   const onBytes = outgoing === undefined ? request.onBytes : undefined;
   let filled = 0;
   let head: Head | undefined;
   let body = Buffer.alloc(0);
   let length = 0;
 
-  /** True when the body is whole. */
+  /** Returns true if the body is complete. */
   const take = (read: number): boolean => {
-    line.used = false;
+    connection.used = false;
     if (head) {
       length += read;
       onBytes?.(read);
     } else {
       filled += read;
-      const stop = line.scratch.subarray(0, filled).indexOf(HEAD_END);
+      const stop = connection.scratch.subarray(0, filled).indexOf(HEAD_END);
       if (stop < 0) {
-        if (filled === HEAD_BYTES) throw new OtherAnswer('a head without an end');
-        line.next = line.scratch.subarray(filled);
+        if (filled === HEAD_BYTES) throw new FallbackNeeded('a head without an end');
+        connection.next = connection.scratch.subarray(filled);
         return false;
       }
-      head = parseHead(line.scratch.toString('latin1', 0, stop));
+      head = parseHead(connection.scratch.toString('latin1', 0, stop));
       if (head.length > mostBytes(request, head.status)) throw new TooLongError();
       const memory =
         (head.status === 200 && request.into?.(head.length)) || Buffer.allocUnsafeSlow(head.length);
       body = Buffer.from(memory.buffer as ArrayBuffer, memory.byteOffset, head.length);
-      const early = line.scratch.subarray(stop + HEAD_END.length, filled);
-      if (early.length > body.length) throw new OtherAnswer('more than was announced');
+      const early = connection.scratch.subarray(stop + HEAD_END.length, filled);
+      if (early.length > body.length) throw new FallbackNeeded('more than was announced');
       body.set(early);
       length = early.length;
       onBytes?.(length);
     }
     const whole = length === body.length;
-    line.next = whole ? line.scratch : body.subarray(length);
+    connection.next = whole ? connection.scratch : body.subarray(length);
     return whole;
   };
 
-  const abort = () => line.onEnd?.(signal!.reason as Error);
+  const abort = () => connection.onEnd?.(signal!.reason as Error);
   try {
     await new Promise<void>((resolve, reject) => {
-      line.onEnd = reject;
-      line.onBytes = (read) => {
+      connection.onEnd = reject;
+      connection.onBytes = (read) => {
         try {
           if (take(read)) resolve();
         } catch (error) {
-          line.next = line.scratch;
+          connection.next = connection.scratch;
           reject(error);
         }
       };
       signal?.addEventListener('abort', abort, { once: true });
-      line.socket.setTimeout(quietMs).ref();
-      send(line.socket, url, request);
+      connection.socket.setTimeout(quietMs).ref();
+      send(connection.socket, url, request);
     });
   } finally {
-    line.onEnd = undefined;
-    line.onBytes = undefined;
+    connection.onEnd = undefined;
+    connection.onBytes = undefined;
     signal?.removeEventListener('abort', abort);
   }
   return { status: head!.status, header: head!.header, body };
@@ -187,8 +192,8 @@ function requestHead(url: URL, { method, headers }: TransportRequest, length: nu
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
   for (const name in headers) {
     const line = `${name}: ${headers[name]}`;
-    // An end of line among them, which would begin another header.
-    if (/[^\x20-\x7e]/.test(line)) throw new OtherAnswer('a header that node:http has to look at');
+    // A line break would begin another header.
+    if (/[^\x20-\x7e]/.test(line)) throw new FallbackNeeded('a header that node:http has to look at');
     head += `${line}\r\n`;
   }
   if (length !== undefined || method !== 'GET') head += `content-length: ${length ?? 0}\r\n`;
@@ -199,6 +204,6 @@ function parseHead(text: string): Head {
   const { first = '', headers, length } = readHead(text) ?? {};
   const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: |$)/.exec(first)?.[1]);
   const plain = headers !== undefined && !headers.has('content-encoding');
-  if (!plain || Number.isNaN(status) || length === undefined) throw new OtherAnswer(text.slice(0, 80));
+  if (!plain || Number.isNaN(status) || length === undefined) throw new FallbackNeeded(text.slice(0, 80));
   return { status, length, header: (name) => headers.get(name.toLowerCase()) };
 }

@@ -7,16 +7,16 @@ import {
 } from '../../api/transport.ts';
 import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../../errors.ts';
 import { http, https } from './http.ts';
-import { OtherAnswer, PlainHttp } from './plain-http.ts';
+import { FallbackNeeded, PlainHttp } from './plain-http.ts';
 
 export interface NodeTransportOptions {
-  /** Connections kept to the service. */
+  /** Connections to keep open. */
   connections?: number | undefined;
-  /** Awaited for every piece of a volume, either way: see `rateLimit`. */
+  /** Awaited for every piece of a volume, sent or received; see `rateLimit`. */
   throttle?: ((bytes: number) => Promise<void>) | undefined;
 }
 
-/** Close it at the end, with its connections. @public */
+/** @public */
 export interface NodeTransport extends Transport {
   /** Ends the kept connections. */
   close(): void;
@@ -35,22 +35,22 @@ const CONNECT = new Set([
 const CERTIFICATE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
 
-/** Keep-alive, over node:http where `PlainHttp` does not do. @public */
+/** Sends requests over kept connections, by `PlainHttp` if it can and by node:http otherwise. @public */
 export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
-  const kept = new Map<string, HttpAgent>();
+  const agents = new Map<string, HttpAgent>();
   const agentFor = (protocol: string) => {
-    let agent = kept.get(protocol);
+    let agent = agents.get(protocol);
     agent ??= protocol === 'https:' ? new (https().Agent)(settings) : new http.Agent(settings);
-    kept.set(protocol, agent);
+    agents.set(protocol, agent);
     return agent;
   };
-  const quick = new PlainHttp();
+  const plainHttp = new PlainHttp();
   const transport: Transport = async (request) => {
     const url = new URL(request.url);
     try {
-      if (!options.throttle && quick.takes(url, request)) {
-        const response = await quick.exchange(url, request).catch(otherwise(request));
+      if (!options.throttle && plainHttp.canSend(url, request)) {
+        const response = await plainHttp.exchange(url, request).catch(fallBack(request));
         if (response) return response;
       }
       const agent = request.fresh ? false : agentFor(url.protocol);
@@ -62,48 +62,43 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
     }
   };
   const close = () => {
-    quick.close();
-    for (const agent of kept.values()) agent.destroy();
+    plainHttp.close();
+    for (const agent of agents.values()) agent.destroy();
   };
   return Object.assign(transport, { close });
 }
 
-/** Reading again does no harm; for the rest the rules of repetition decide, and then node:http is asked. */
-function otherwise({ method }: TransportRequest): (error: Error) => undefined {
+/** Lets node:http repeat a GET. Other requests fail, and are repeated by the rules for retries. */
+function fallBack({ method }: TransportRequest): (error: Error) => undefined {
   return (error) => {
-    if (!(error instanceof OtherAnswer)) throw error;
+    if (!(error instanceof FallbackNeeded)) throw error;
     if (method !== 'GET') throw new NetworkError('the answer could not be read', { cause: error });
   };
 }
 
 type Throttle = NodeTransportOptions['throttle'];
 
-async function bytesOf(body: TransportRequest['body']): Promise<Uint8Array | undefined> {
-  if (typeof body === 'string') return Buffer.from(body);
-  return body instanceof Blob ? new Uint8Array(await body.arrayBuffer()) : body;
-}
-
-async function exchange(
+function exchange(
   start: typeof http.request,
   agent: HttpAgent | false,
   url: URL,
   request: TransportRequest,
   throttle: Throttle,
 ): Promise<TransportResponse> {
-  const { method, signal, quietMs } = request;
-  const bytes = await bytesOf(request.body);
+  const { method, signal, quietMs, body } = request;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const headers = bytes ? { ...request.headers, 'content-length': bytes.length } : request.headers;
   return new Promise((resolveNow, rejectNow) => {
-    // The body's memory is used again by others as soon as this settles: nothing may still be waiting to leave.
-    const quiet = () => {
+    // The caller reuses the body's memory as soon as this settles, so nothing may be left to send.
+    const stopSending = () => {
       if (bytes && !outgoing.writableFinished) outgoing.destroy();
     };
     const resolve = (response: TransportResponse) => {
-      quiet();
+      stopSending();
       resolveNow(response);
     };
     const reject = (error: Error) => {
-      quiet();
+      stopSending();
       rejectNow(error);
     };
     const outgoing = start(url, { method, headers, agent, ...(signal && { signal }) });
@@ -160,7 +155,7 @@ async function receive(
   const whole = known ? (into?.(declared) ?? new Uint8Array(declared)) : undefined;
   const parts: Uint8Array[] = [];
   let length = 0;
-  // Events rather than iteration: at a gigabyte a second, a promise for each 64 KiB shows.
+  // Events instead of iteration: at a gigabyte per second, a promise for each 64 KiB is measurable.
   await new Promise<void>((resolve, reject) => {
     let turn = Promise.resolve();
     response.on('data', (part: Uint8Array) => {
@@ -175,7 +170,7 @@ async function receive(
       wanted?.(part.length);
       if (!throttle) return;
       response.pause();
-      // What was parsed already comes in spite of the pause, so the turns are counted one after the other.
+      // Parsed data still arrives after the pause, so the waits are queued.
       turn = turn.then(() => throttle(part.length)).then(() => void response.resume());
       turn.catch(reject);
     });
@@ -193,7 +188,7 @@ function translate(error: NodeJS.ErrnoException, url: URL): Error {
   const code = error.code ?? '';
   const where = url.host;
   if (CERTIFICATE.test(code)) {
-    // What Node advises is for programs that are started with options of Node.
+    // Removes Node's advice about command-line options, which do not apply here.
     const why = error.message.replace(/; if the root CA is installed locally.*$/s, '');
     const message = `the certificate of ${where} is not accepted: ${why}`;
     return new NetworkError(message, { cause: error, certificate: true, sent: false });
@@ -205,7 +200,7 @@ function translate(error: NodeJS.ErrnoException, url: URL): Error {
   return new NetworkError(`the connection to ${where} was lost (${code || error.message})`, { cause: error });
 }
 
-/** A limit of bytes per second for all connections. @public */
+/** Returns a `throttle` that limits all connections together to this rate. @public */
 export function rateLimit(bytesPerSecond: number): (bytes: number) => Promise<void> {
   let free = Date.now();
   return async (bytes) => {

@@ -19,12 +19,15 @@ import { addressTeller } from './platform/http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './platform/http/compilers.ts';
 import { guardConnections, wantBody } from './platform/http/connection.ts';
 import { refuseConnection, sendError } from './platform/http/errors.ts';
-import { addPage } from './platform/http/page.ts';
-import { STRICT_TRANSPORT } from './platform/http/page-headers.ts';
+import { addPage, STRICT_TRANSPORT } from './platform/http/page.ts';
 import type { Params } from './platform/http/params.ts';
-import { REQUEST_ID, requestIds } from './platform/http/request-id.ts';
-import { conclude } from './platform/http/request-log.ts';
-import { countFault, countInFlight } from './platform/http/request-metrics.ts';
+import {
+  countFault,
+  countInFlight,
+  logRequest,
+  REQUEST_ID,
+  requestIds,
+} from './platform/http/request-log.ts';
 import { namedSchemas, schemaOf, urlOf } from './platform/http/schemas.ts';
 import { serverHandlers } from './server-routes.ts';
 import type { Services } from './services.ts';
@@ -69,7 +72,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     // Its handler has done so.
     if (request.routeOptions.config.logsItself) return;
     const { id: reqId, method, routeOptions, caller, params, ip } = request;
-    conclude(services, {
+    logRequest(services, {
       reqId,
       method,
       route: routeOptions.url ?? 'unknown',

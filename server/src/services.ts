@@ -15,7 +15,7 @@ import { guarded, Mode } from './operator/mode.ts';
 import { openSpace } from './platform/cluster/lending.ts';
 import { openRateLimiter } from './platform/cluster/pacing.ts';
 import type { VolumeRejected } from './platform/errors.ts';
-import { countFault } from './platform/http/request-metrics.ts';
+import { countFault } from './platform/http/request-log.ts';
 import { createLog } from './platform/log/log.ts';
 import { Metrics } from './platform/metrics/registry.ts';
 import { Requests } from './sharing/requests.ts';

@@ -5,7 +5,7 @@ import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Intake } from '../src/fastlane/intake.ts';
 import { probeIntake } from '../src/fastlane/intake-probe.ts';
-import { BrokenOff, type Sink } from '../src/platform/volumes/body.ts';
+import { Disconnected, type Sink } from '../src/platform/volumes/body.ts';
 
 const OWN_BYTES = 1000;
 const open: Socket[] = [];
@@ -103,6 +103,6 @@ test('a pour that is broken off settles when the sink is through with what it ha
   await sleep(20);
   assert.equal(settled, false, 'the sink still has bytes to take');
   room.resolve();
-  await assert.rejects(poured, BrokenOff);
-  await assert.rejects(intake.pour(sink), BrokenOff);
+  await assert.rejects(poured, Disconnected);
+  await assert.rejects(intake.pour(sink), Disconnected);
 });

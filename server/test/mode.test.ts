@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathOf } from '@szafa/protocol';
 import { guarded, MODE_MS, Mode } from '../src/operator/mode.ts';
 import { TryLater } from '../src/platform/http/api-error.ts';
-import { deposit, type Sink } from '../src/platform/volumes/body.ts';
+import { copyInto, type Sink } from '../src/platform/volumes/body.ts';
 import { openVolumes } from '../src/stores.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess, initOf, TOKEN } from './in-process.ts';
@@ -115,7 +115,7 @@ test('nothing is written to the store, and nothing removed, while the service is
   const closed = guarded(plain, new Mode(metadata));
   const manifest = (await volumes.manifest(kept))!;
   const volume = { idx: 1, size: 9, sha256: createHash('sha256').update(bytes).digest('hex') };
-  const body = { pour: async (sink: Sink) => deposit(bytes, sink) };
+  const body = { pour: async (sink: Sink) => copyInto(bytes, sink) };
   const id = randomBytes(16).toString('hex');
   for (const change of [
     () => closed.create(id),

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { MAX_WAIT_MS, RateLedger, RateLimiter } from '../src/platform/rate-limit.ts';
-import { deposit, type Sink } from '../src/platform/volumes/body.ts';
+import { copyInto, type Sink } from '../src/platform/volumes/body.ts';
 
 test('a rate holds for all that somebody sends together, after a second at once', () => {
   let now = 1_000_000;
@@ -58,7 +58,7 @@ test('a body is paid for piece by piece, and arrives as it was', async () => {
       return undefined;
     },
   };
-  const body = { pour: async (to: Sink) => deposit(bytes, to) };
+  const body = { pour: async (to: Sink) => copyInto(bytes, to) };
   await payments.rateLimiter.limitUpload(body, ann).pour(sink);
   assert.ok(Buffer.concat(parts).equals(bytes));
   assert.ok(Math.max(...parts.map(({ length }) => length)) <= 20 * 1024, 'no piece is larger than it may be');
@@ -79,7 +79,7 @@ test('a sink that fails is told as ever', async () => {
       throw fault;
     },
   };
-  const body = { pour: async (to: Sink) => deposit(Buffer.alloc(10), to) };
+  const body = { pour: async (to: Sink) => copyInto(Buffer.alloc(10), to) };
   await assert.rejects(new Payments().rateLimiter.limitUpload(body, ann).pour(sink), fault);
 });
 
@@ -128,7 +128,7 @@ test('however many come at once, few wait: what would wait too long is refused, 
 
   const rateLimiter = new RateLimiter(async () => MAX_WAIT_MS + 1);
   const sink: Sink = { target: () => Buffer.alloc(1000), advance: () => undefined };
-  const body = { pour: async (to: Sink) => deposit(Buffer.alloc(10), to) };
+  const body = { pour: async (to: Sink) => copyInto(Buffer.alloc(10), to) };
   await assert.rejects(rateLimiter.limitUpload(body, ann).pour(sink), { status: 429 });
   const connection = new Writable({ write: (_bytes, _encoding, done) => done() });
   const error = await new Promise((resolve) => {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { deposit } from '../src/platform/volumes/body.ts';
+import { copyInto } from '../src/platform/volumes/body.ts';
 import { SegmentPool } from '../src/platform/volumes/segments.ts';
 import { SocketSink } from '../src/platform/volumes/socket-sink.ts';
 
@@ -42,7 +42,7 @@ test('no byte is overwritten before the peer has it, however it takes them', asy
         const pool = new SegmentPool(segments, SEGMENT_BYTES);
         const socketSink = new SocketSink(peer, bytes.length, pool);
         for (let at = 0, i = 0; i < sizes.length; at += sizes[i++]!) {
-          await deposit(bytes.subarray(at, at + sizes[i]!), socketSink);
+          await copyInto(bytes.subarray(at, at + sizes[i]!), socketSink);
         }
         await socketSink.finish();
         await socketSink.close();
@@ -59,11 +59,11 @@ test('a peer that goes away fails what waits for it, and the segments come back'
   const peer = new Peer([]);
   peer._write = () => undefined;
   const socketSink = new SocketSink(peer, 10 * SEGMENT_BYTES, pool);
-  const pouring = deposit(randomBytes(4 * SEGMENT_BYTES), socketSink);
+  const pouring = copyInto(randomBytes(4 * SEGMENT_BYTES), socketSink);
   assert.ok(pouring, 'both segments are on their way');
   peer.destroy();
   await assert.rejects(pouring, { name: 'SinkClosed' });
-  assert.throws(() => deposit(randomBytes(SEGMENT_BYTES), socketSink), { name: 'SinkClosed' });
+  assert.throws(() => copyInto(randomBytes(SEGMENT_BYTES), socketSink), { name: 'SinkClosed' });
   await assert.rejects(socketSink.finish(), { name: 'SinkClosed' });
   await socketSink.close();
   assert.ok(pool.lease());

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { parseVolumeHead } from '../src/fastlane/head.ts';
 import { VolumeLanes } from '../src/fastlane/lane.ts';
-import { BrokenOff, type Sink } from '../src/platform/volumes/body.ts';
+import { Disconnected, type Sink } from '../src/platform/volumes/body.ts';
 import type { VolumeHandler } from '../src/transfers/put.ts';
 
 /** Whatever hangs here hangs for good. */
@@ -278,7 +278,7 @@ test('a client that breaks off or falls silent ends its body with an error', lim
     client.socket.write(put(Buffer.alloc(50_000)).subarray(0, 30_000));
     await sleep(20);
     leave(client);
-    assert.ok((await failed.promise) instanceof BrokenOff);
+    assert.ok((await failed.promise) instanceof Disconnected);
     client.socket.destroy();
   }
 });

@@ -23,7 +23,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an address may have all the memory for bodies',
-    file: 'server/src/platform/http/body-memory.ts',
+    file: 'server/src/platform/http/bodies.ts',
     find: ' || ofAddress > this.#mostBytes / 2',
     replace: '',
     tests: ['tests/attacks/bodies.test.ts'],
@@ -193,14 +193,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a page of ours can be opened by that of another origin',
-    file: 'server/src/platform/http/page-headers.ts',
+    file: 'server/src/platform/http/page.ts',
     find: "  'cross-origin-opener-policy': 'same-origin',\n",
     replace: '',
     tests: ['tests/attacks/frames.test.ts'],
   },
   {
     name: 'a page of ours can be shown inside another one',
-    file: 'server/src/platform/http/page-headers.ts',
+    file: 'server/src/platform/http/page.ts',
     find: ', "frame-ancestors \'none\'"',
     replace: '',
     tests: ['tests/attacks/frames.test.ts'],
@@ -214,14 +214,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a client may choose the id of its request',
-    file: 'server/src/platform/http/request-id.ts',
+    file: 'server/src/platform/http/request-log.ts',
     find: " && trusted.contains(remote ?? '')",
     replace: '',
     tests: ['tests/blackbox/request-ids.test.ts'],
   },
   {
     name: 'a proxy may name a request by any text',
-    file: 'server/src/platform/http/request-id.ts',
+    file: 'server/src/platform/http/request-log.ts',
     find: '/^[\\w.-]{1,64}$/',
     replace: '/^.+$/',
     tests: ['tests/blackbox/request-ids.test.ts'],

@@ -17,9 +17,7 @@ import type { Config } from '../config.ts';
 import { etagOf, VOLUME_TYPE, volumeHeaders } from '../files/download.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
 import type { Params } from '../platform/http/params.ts';
-import { REQUEST_ID, type RequestIds } from '../platform/http/request-id.ts';
-import { conclude } from '../platform/http/request-log.ts';
-import { countUntilClosed } from '../platform/http/request-metrics.ts';
+import { countUntilClosed, logRequest, REQUEST_ID, type RequestIds } from '../platform/http/request-log.ts';
 import { urlOf } from '../platform/http/schemas.ts';
 import type { Services } from '../services.ts';
 import { plainPath } from './head.ts';
@@ -111,7 +109,7 @@ export function leaveToNginx(
     // Not where the client went away: nginx sends nothing then.
     response.on('finish', () => {
       countOut(end - start);
-      conclude(services, {
+      logRequest(services, {
         reqId,
         method: 'GET',
         route,

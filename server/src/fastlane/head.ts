@@ -1,5 +1,5 @@
 import { headers as headerNames, readHead, routes } from '@szafa/protocol';
-import { REQUEST_ID } from '../platform/http/request-id.ts';
+import { REQUEST_ID } from '../platform/http/request-log.ts';
 import type { VolumePut } from '../transfers/put.ts';
 
 /** The head of such a PUT, as strict as the fast lane wants it. */

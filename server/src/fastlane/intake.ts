@@ -14,7 +14,7 @@
  */
 import type { Server } from 'node:http';
 import { type OnReadOpts, Socket } from 'node:net';
-import { BrokenOff, deposit, type Sink } from '../platform/volumes/body.ts';
+import { copyInto, Disconnected, type Sink } from '../platform/volumes/body.ts';
 
 /** What Node does not document of a socket; `probeIntake` tries at the start whether it still works that way. */
 interface OpenSocket extends Socket {
@@ -121,10 +121,10 @@ export class Intake {
 
   /** Puts the body into the sink; settles when the sink's memory is the sink's alone again. */
   async pour(sink: Sink): Promise<void> {
-    await deposit(this.#early, sink);
+    await copyInto(this.#early, sink);
     this.#early = NOTHING;
     if (this.#remaining === 0) return;
-    if (this.socket.destroyed) throw new BrokenOff('the peer broke off');
+    if (this.socket.destroyed) throw new Disconnected('the peer disconnected');
     this.#pour = { sink, done: Promise.withResolvers() };
     this.resume();
     await this.#pour.done.promise;
@@ -153,7 +153,7 @@ export class Intake {
   #readInto({ sink }: Pour, target: Uint8Array, count: number): boolean {
     try {
       const own = target.buffer === this.#own.buffer;
-      const wait = own ? deposit(this.#own.subarray(0, count), sink) : sink.advance(count);
+      const wait = own ? copyInto(this.#own.subarray(0, count), sink) : sink.advance(count);
       if (this.#remaining === 0) {
         this.#settle(wait);
       } else if (wait) {
@@ -194,7 +194,7 @@ export class Intake {
   }
 
   #breakOff(): void {
-    if (this.#pour) this.#settle(Promise.reject(new BrokenOff('the peer broke off')));
+    if (this.#pour) this.#settle(Promise.reject(new Disconnected('the peer disconnected')));
   }
 
   #settle(how: Promise<void> | undefined): void {

@@ -7,8 +7,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { DRAIN_BYTES, endWithin } from '../platform/http/connection.ts';
-import { type Answer, plainAnswer } from '../platform/http/plain-answer.ts';
-import { newRequestId, type RequestIds } from '../platform/http/request-id.ts';
+import { type Answer, formatAnswer } from '../platform/http/errors.ts';
+import { newRequestId, type RequestIds } from '../platform/http/request-log.ts';
 import type { VolumeHandler } from '../transfers/put.ts';
 import { HEAD_BYTES, parseVolumeHead, splitHead, type VolumeHead } from './head.ts';
 import { Intake } from './intake.ts';
@@ -184,7 +184,7 @@ class Lane {
   #answer(answer: Answer, id: string, close: boolean): void {
     if (this.socket.destroyed) return;
     const last = close || this.#lanes.closing;
-    const text = plainAnswer(answer, id, last);
+    const text = formatAnswer(answer, id, last);
     this.#drained = 0;
     if (last) {
       this.#end(text);

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { readHead } from '@szafa/protocol';
 import type { ObjectReader, OpenBody } from '../platform/s3/client.ts';
 import { broken, OtherAnswer, silent } from '../platform/s3/errors.ts';
-import { BrokenOff, type Sink } from '../platform/volumes/body.ts';
+import { Disconnected, type Sink } from '../platform/volumes/body.ts';
 import { Intake } from './intake.ts';
 
 const HEAD_BYTES = 16 * 1024;
@@ -109,7 +109,7 @@ class S3Connection implements OpenBody {
       await this.#intake.pour(sink);
     } catch (error) {
       this.end();
-      throw error instanceof BrokenOff ? this.#fault : error;
+      throw error instanceof Disconnected ? this.#fault : error;
     }
     if (this.#keepAlive && !this.ended) this.#onFree(this);
     else this.end();

@@ -7,8 +7,8 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type SocketMessage, volumeSocket, writeHead } from '@szafa/protocol';
 import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from '../platform/http/connection.ts';
-import { newRequestId, REQUEST_ID, type RequestIds } from '../platform/http/request-id.ts';
-import { BrokenOff } from '../platform/volumes/body.ts';
+import { newRequestId, REQUEST_ID, type RequestIds } from '../platform/http/request-log.ts';
+import { Disconnected } from '../platform/volumes/body.ts';
 import type { VolumeHandler } from '../transfers/put.ts';
 import { HEAD_BYTES, parseVolumeHead } from './head.ts';
 import { Intake, type OnBytes } from './intake.ts';
@@ -153,7 +153,7 @@ class VolumeSocket {
     socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
     socket.on('end', () => socket.destroy());
-    socket.on('close', () => this.#put?.fail(new BrokenOff('the client broke off')));
+    socket.on('close', () => this.#put?.fail(new Disconnected('the client disconnected')));
     socket.write(
       writeHead('HTTP/1.1 101 Switching Protocols', {
         Upgrade: 'websocket',

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { headers, parseRange, toBase64, type Volume } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { countFault } from '../platform/http/request-metrics.ts';
+import { countFault } from '../platform/http/request-log.ts';
 import type { Metrics } from '../platform/metrics/registry.ts';
 import type { AccountRates, RateLimiter } from '../platform/rate-limit.ts';
 import type { OpenVolume } from '../platform/volumes/store.ts';

@@ -16,7 +16,7 @@ import { GroupGone } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
-import { deposit } from '../platform/volumes/body.ts';
+import { copyInto } from '../platform/volumes/body.ts';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
 import type { OpenContent } from './download.ts';
 import type { Files } from './files.ts';
@@ -66,7 +66,7 @@ export class Thumbnails {
 
   async #store(fileId: string, caller: Caller, volume: Volume, bytes: Uint8Array): Promise<void> {
     const { rateLimiter, space, volumes } = this.#deps;
-    const body = rateLimiter.limitUpload({ pour: async (sink) => deposit(bytes, sink) }, caller);
+    const body = rateLimiter.limitUpload({ pour: async (sink) => copyInto(bytes, sink) }, caller);
     const reservation = await space.forVolumes(volume.size);
     try {
       await volumes.put(fileId, volume, body);

@@ -23,7 +23,7 @@ export class TotalsCount {
     for (const stage of STAGES) {
       if (stage === this.#stage && !(await this.#page())) return;
     }
-    await this.#conclude();
+    await this.#logRequest();
   }
 
   /** Whether the stage is over. */
@@ -49,7 +49,7 @@ export class TotalsCount {
     return isLast;
   }
 
-  async #conclude(): Promise<void> {
+  async #logRequest(): Promise<void> {
     const { totals } = this.#metadata;
     const found = this.#sums;
     this.#sums = NOTHING;

@@ -3,8 +3,8 @@ import { filesHeadShape, limits, RuleError, readFilesHead } from '@szafa/protoco
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../platform/http/api-error.ts';
 import type { Bodies } from '../platform/http/bodies.ts';
-import { describe, logFault } from '../platform/http/errors.ts';
-import { countFault } from '../platform/http/request-metrics.ts';
+import { answerFor, logFault } from '../platform/http/errors.ts';
+import { countFault } from '../platform/http/request-log.ts';
 import type { Services } from '../services.ts';
 import { initFor } from './init-header.ts';
 import { Parts } from './parts.ts';
@@ -51,7 +51,7 @@ export function batchHandler(bodies: Bodies, { transfers, mode, rateLimiter, met
           countIn(files[at]!.size);
           return { status: 200, file_id: answer };
         }
-        const { status, body } = describe(answer);
+        const { status, body } = answerFor(answer);
         countFault(metrics, answer);
         logFault(log, answer, status);
         return { status, error: (body as { error: string }).error };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../platform/http/api-error.ts';
-import { type Body, BrokenOff, deposit } from '../platform/volumes/body.ts';
+import { type Body, copyInto, Disconnected } from '../platform/volumes/body.ts';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -46,7 +46,7 @@ export class Parts {
     };
     return {
       turn: before,
-      pour: (sink) => take((bytes) => deposit(bytes, sink)),
+      pour: (sink) => take((bytes) => copyInto(bytes, sink)),
       skip: () => take(() => undefined).finally(pass),
     };
   }
@@ -79,7 +79,7 @@ export class Parts {
       const { done, value } = await this.#chunks.next();
       return done ? undefined : value;
     } catch (cause) {
-      throw this.#request.readableAborted ? new BrokenOff('the client broke off', { cause }) : cause;
+      throw this.#request.readableAborted ? new Disconnected('the client disconnected', { cause }) : cause;
     }
   }
 }

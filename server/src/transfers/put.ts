@@ -6,13 +6,12 @@ import type { Caller } from '../accounts/sessions.ts';
 import { requireTransferInScope } from '../accounts/token-scope.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
 import { wantBody } from '../platform/http/connection.ts';
-import { BROKEN_OFF, describe, logFault } from '../platform/http/errors.ts';
+import type { Answer } from '../platform/http/errors.ts';
+import { answerFor, CLIENT_CLOSED, logFault } from '../platform/http/errors.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
-import type { Answer } from '../platform/http/plain-answer.ts';
-import { conclude } from '../platform/http/request-log.ts';
-import { countFault } from '../platform/http/request-metrics.ts';
+import { countFault, logRequest } from '../platform/http/request-log.ts';
 import { urlOf } from '../platform/http/schemas.ts';
-import { type Body, BrokenOff, StreamBody } from '../platform/volumes/body.ts';
+import { type Body, Disconnected, StreamBody } from '../platform/volumes/body.ts';
 import type { Services } from '../services.ts';
 import { initFor } from './init-header.ts';
 import { BodiesAtOnce } from './upload-slots.ts';
@@ -32,7 +31,7 @@ export interface VolumePut {
   forwardedFor: string | undefined;
 }
 
-/** Answers one PUT; never rejects. `begin` asks for the body; `id` is the request's, see `request-id.ts`. */
+/** Answers one PUT; never rejects. `begin` asks for the body; `id` is the request's, see `request-log.ts`. */
 export type VolumeHandler = (
   put: VolumePut,
   body: Body,
@@ -81,14 +80,14 @@ export function volumeHandler(services: Services): VolumeHandler {
       countIn(length ?? 0);
       answer = { status: 200, body: done };
     } catch (error) {
-      answer = describe(error);
+      answer = answerFor(error);
       countFault(metrics, error);
-      if (error instanceof BrokenOff) answer.status = BROKEN_OFF;
+      if (error instanceof Disconnected) answer.status = CLIENT_CLOSED;
       else logFault(log.child({ reqId }), error, answer.status);
     }
     metrics.inFlight--;
     const ms = performance.now() - startedAt;
-    conclude(services, {
+    logRequest(services, {
       reqId,
       method: 'PUT',
       route: idx === undefined ? fileUrl : volumeUrl,
@@ -110,7 +109,7 @@ const senderOf = ({ scope, sessionId, username }: Caller) =>
 const bodyOf = (request: IncomingMessage): Body => ({
   pour: (sink) =>
     new StreamBody(request).pour(sink).catch((cause: unknown) => {
-      throw request.readableAborted ? new BrokenOff('the client broke off', { cause }) : cause;
+      throw request.readableAborted ? new Disconnected('the client disconnected', { cause }) : cause;
     }),
 });
 
@@ -131,7 +130,7 @@ export function putRoute(handle: VolumeHandler) {
     const begin = () => wantBody(raw, reply.raw);
     const remote = raw.socket.remoteAddress ?? '';
     const { status, headers: more, body } = await handle(put, bodyOf(raw), begin, remote, id);
-    return status === BROKEN_OFF
+    return status === CLIENT_CLOSED
       ? reply.hijack()
       : reply
           .code(status)

@@ -55,11 +55,11 @@ export class OrphanSearch {
       await orphans.keepRound(round, found, now);
       if (performance.now() > until) return;
     }
-    await this.#conclude(round, now);
+    await this.#logRequest(round, now);
     await orphans.keepRound({ ...round, after: null }, { known: [], unknown: [] }, now);
   }
 
-  async #conclude(round: OrphanRound, now: number): Promise<void> {
+  async #logRequest(round: OrphanRound, now: number): Promise<void> {
     const { metadata, volumes, log, metrics } = this.#deps;
     const counts = { groups: round.groups, orphans: round.orphans };
     if (isTooMany(round)) {

@@ -1,50 +1,77 @@
 import type { IncomingMessage } from 'node:http';
 import { JsonScan, type JsonShape, limits, RuleError, type Sent } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BrokenOff } from '../volumes/body.ts';
+import { Disconnected } from '../volumes/body.ts';
 import { networkOf } from './addresses.ts';
-import { ApiError } from './api-error.ts';
-import { BodyMemory } from './body-memory.ts';
+import { ApiError, TryLater } from './api-error.ts';
 import { validatorOf } from './compilers.ts';
 
+const MEMORY_RETRY_SECONDS = 2;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 const LINE_FEED = 10;
 const MIB = 1024 * 1024;
-/** Of the bodies that a process holds at once: those of callers with a token, and those of anybody. */
+/** For all bodies in a process: of callers with a token, and of routes open to everyone. */
 const MEMORY_BYTES = { known: 64 * MIB, open: 16 * MIB };
-/** The first bytes of a body count nowhere: large bodies of others do not keep a login waiting. The limit of connections bounds them. */
+/** The first bytes of a body do not count, so that a login never waits for large bodies. The connection limit bounds them. */
 const FREE_BYTES = 4096;
-/** Slower than this, beyond the time that every body has, is too slow. */
+/** Once the idle time has passed, a body must have arrived at this rate. */
 const LEAST_BYTES_PER_MS = 16;
-/** A body may come in this many pieces, and one more for every PIECE_BYTES: each costs about as much as a thousand bytes. */
+/** A body may come in this many pieces, plus one for every PIECE_BYTES: each piece costs as much CPU as a thousand bytes. */
 const MOST_PIECES = 1000;
 const PIECE_BYTES = 64;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The JSON body as it was sent, where a route wants more than what it says. */
+    /** The text of the JSON body. */
     bodyText: string;
-    /** Gives back the memory that the body is counted with. */
+    /** Stops counting the body's memory. */
     releaseBody: (() => void) | undefined;
   }
   interface FastifyContextConfig {
-    /** What the JSON body of the route may have; a route without one ignores what is sent. */
+    /** The shape of the JSON body; a route without one ignores the body. */
     bodyShape?: JsonShape | undefined;
-    /** Anybody may call it. */
+    /** Needs no token. */
     isOpen?: boolean;
-    /** It has an answer for somebody whom nobody knows. */
+    /** Answers 401 to unknown credentials. */
     refusesUnknown?: boolean;
-    /** Its handler looks at the body, by `readLater`, if it turns out to matter. */
+    /** The handler validates the body with `readLater`, if it needs it. */
     checkedLater?: boolean | undefined;
-    /** The body is a few bytes of any kind. */
+    /** The body is a few raw bytes. */
     hasBytes?: boolean | undefined;
-    /** Its handler logs and counts the request. */
+    /** The handler logs and counts the request. */
     logsItself?: boolean | undefined;
   }
 }
 
-/** Reads bodies that are wanted as a whole: JSON, and a few bytes. */
+/** Counts the bytes of bodies in memory. One address gets at most half of them, so that a single client cannot block all others. */
+class BodyMemory {
+  readonly #mostBytes: number;
+  #bytes = 0;
+  readonly #byAddress = new Map<string, number>();
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Counts bytes that have arrived; 503 if they are too many. */
+  add(address: string, bytes: number): void {
+    const ofAddress = (this.#byAddress.get(address) ?? 0) + bytes;
+    if (this.#bytes + bytes > this.#mostBytes || ofAddress > this.#mostBytes / 2)
+      throw new TryLater(503, 'too many request bodies at once; try again in a moment', MEMORY_RETRY_SECONDS);
+    this.#bytes += bytes;
+    this.#byAddress.set(address, ofAddress);
+  }
+
+  remove(address: string, bytes: number): void {
+    const left = (this.#byAddress.get(address) ?? 0) - bytes;
+    this.#bytes -= bytes;
+    if (left > 0) this.#byAddress.set(address, left);
+    else this.#byAddress.delete(address);
+  }
+}
+
+/** Reads bodies that are held in memory as a whole: JSON, and a few bytes. */
 export class Bodies {
   readonly #idleMs: number;
   readonly #memory = {
@@ -57,17 +84,17 @@ export class Bodies {
     this.#idleMs = idleMs;
   }
 
-  /** To be called when the request begins: its body counts until it has been answered. */
+  /** Call this when a request begins: its body counts until the request was answered. */
   releaseAfter(request: FastifyRequest, reply: FastifyReply): void {
     reply.raw.once('close', () => request.releaseBody?.());
   }
 
-  /** JSON whatever the content type says; nothing for an empty body. Bytes where the route wants some. */
+  /** Parses JSON whatever the content type says, or returns raw bytes, as the route wants. Undefined for an empty body. */
   async parse(request: FastifyRequest): Promise<unknown> {
     const { hasBytes, checkedLater, bodyShape } = request.routeOptions.config;
     if (!hasBytes && !bodyShape) return undefined;
     const bodyLimit = request.routeOptions.bodyLimit!;
-    // A value that is too long is 400 in any body of this size, so it is read to its end, and not kept.
+    // A value that is too long is 400 in any JSON body of this size: such a body is read to its end and not kept.
     const most = bodyShape ? Math.max(bodyLimit, limits.jsonBodyBytes) : bodyLimit;
     if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge();
     const whole = new GrowingBuffer();
@@ -86,7 +113,7 @@ export class Bodies {
     return body.length === 0 ? undefined : jsonOf(request, body);
   }
 
-  /** The first line of a body as JSON text, without its line feed; the rest is left to others. */
+  /** Reads the first line of a body, without its line feed; the rest stays in the stream. */
   async readLine(request: FastifyRequest, mostBytes: number, shape: JsonShape): Promise<Buffer> {
     const line = new GrowingBuffer();
     const scan = new JsonScan(shape);
@@ -109,14 +136,11 @@ export class Bodies {
     return line.bytes;
   }
 
-  /**
-   * Reads pieces of a body until it ends or `take` wants no more of it. They count as memory until the request has been answered. A client that is
-   * too slow gets 408, and one that holds too much memory 503.
-   */
+  /** Reads a body until it ends or `take` returns false. A client that is too slow gets 408, one that uses too much memory 503. */
   #read(request: FastifyRequest, take: (piece: Buffer) => boolean): Promise<void> {
     const { raw } = request;
     const memory = this.#memory[request.routeOptions.config.isOpen ? 'open' : 'known'];
-    // None where the client has gone already.
+    // Undefined after the client has disconnected.
     const address = networkOf((request.ip as string | undefined) ?? '');
     let arrived = 0;
     let held = 0;
@@ -134,7 +158,7 @@ export class Bodies {
   }
 }
 
-/** Copies pieces together as they come: kept by themselves, those of a byte each would take a hundred times their memory. */
+/** Copies pieces together as they arrive: pieces of one byte would take a hundred times their memory. */
 export class GrowingBuffer {
   length = 0;
   #memory: Buffer = Buffer.alloc(0);
@@ -160,7 +184,7 @@ export class GrowingBuffer {
 
 const tooLarge = () => new ApiError(413, 'the body is too large');
 
-/** Without a token nothing that fits a route's rules is as long as this: a login with it is one that nobody has. */
+/** No valid body without a token is this long: as a login, it is a wrong one. */
 const tooLong = ({ routeOptions: { config } }: FastifyRequest) =>
   config.refusesUnknown
     ? new ApiError(401, 'wrong username, password or key')
@@ -176,7 +200,7 @@ function readPieces(raw: IncomingMessage, idleMs: number, take: (piece: Buffer) 
     let pieces = 0;
     const settle = (error?: unknown) => {
       clearTimeout(late);
-      raw.off('data', onPiece).off('end', settle).off('close', breakOff).off('error', breakOff);
+      raw.off('data', onPiece).off('end', settle).off('close', disconnect).off('error', disconnect);
       if (error === undefined) resolve();
       else reject(error);
     };
@@ -190,19 +214,19 @@ function readPieces(raw: IncomingMessage, idleMs: number, take: (piece: Buffer) 
         settle(error);
       }
     };
-    const breakOff = (cause?: unknown) => settle(new BrokenOff('the client broke off', { cause }));
+    const disconnect = (cause?: unknown) => settle(new Disconnected('the client disconnected', { cause }));
     const check = () => {
       const left = idleMs + bytes / LEAST_BYTES_PER_MS - (performance.now() - since);
       if (left > 0) late = setTimeout(check, left);
       else settle(new UnfinishedBody(408, 'the body took too long'));
     };
     let late = setTimeout(check, idleMs);
-    raw.on('data', onPiece).on('end', settle).on('close', breakOff).on('error', breakOff);
-    if (raw.destroyed) breakOff();
+    raw.on('data', onPiece).on('end', settle).on('close', disconnect).on('error', disconnect);
+    if (raw.destroyed) disconnect();
   });
 }
 
-/** The rest of the body is not waited for: the connection is closed after the answer. */
+/** Closes the connection after the answer, without reading the rest of the body. */
 class UnfinishedBody extends ApiError {
   override name = 'UnfinishedBody';
   override readonly headers = { connection: 'close' };
@@ -213,18 +237,18 @@ function jsonOf(request: FastifyRequest, body: Buffer): unknown {
     request.bodyText = utf8.decode(body);
     return JSON.parse(request.bodyText);
   } catch (cause) {
-    // The cause would quote what was sent, so the message only has its kind.
+    // The message of the cause would quote the body.
     throw new ApiError(400, `the body is not valid JSON in UTF-8 (${(cause as Error).name})`);
   }
 }
 
-/** A body that was not looked at before, by the schema of that name. */
+/** Validates a body that was not validated before, by the named schema. */
 export function readLater<T>(request: FastifyRequest, name: string): Sent<T> {
   const body = Buffer.isBuffer(request.body) ? jsonOf(request, request.body) : undefined;
   return { body: checked<T>(body, name, 'body'), text: request.bodyText };
 }
 
-/** What breaks a schema is told as Fastify would. */
+/** Throws the message that Fastify would give. */
 export function checked<T>(value: unknown, name: string, what: string): T {
   const fits = validatorOf<T>(name);
   if (fits(value)) return value;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { limits } from '@szafa/protocol';
 import type { SchemaObject as Schema } from 'ajv';
-import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
+import { CONFINED, PAGE_HEADERS } from './page.ts';
 
 interface Content {
   description?: string;

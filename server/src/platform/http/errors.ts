@@ -1,29 +1,32 @@
+/** The one place where an error becomes an answer. */
 import type { Socket } from 'node:net';
-import { RuleError } from '@szafa/protocol';
+import { RuleError, writeHead } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { isNoSpace, isOsError, StoreFull, StoreUnavailable, VolumeRejected } from '../errors.ts';
-import { BrokenOff } from '../volumes/body.ts';
+import { Disconnected } from '../volumes/body.ts';
 import { ApiError, DetailError, TryLater } from './api-error.ts';
 import { http } from './node-http.ts';
-import { type Answer, plainAnswer } from './plain-answer.ts';
-import { newRequestId, REQUEST_ID } from './request-id.ts';
+import { newRequestId, REQUEST_ID } from './request-log.ts';
 
-/** As others log it: the client went away before its request was whole, and nobody is answered. */
-export const BROKEN_OFF = 499;
+/** Logged, as nginx does, when the client disconnects before its request is complete; nobody is answered. */
+export const CLIENT_CLOSED = 499;
 
-/**
- * The one place where an error becomes a response: `{detail}` from the two checks, `{error}` from all else. False when
- * there is nobody to answer: no response will end.
- */
+export interface Answer {
+  status: number;
+  body: object;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** Sends `{detail}` for the two checks and `{error}` for everything else. False if nobody is left to answer: no response will end. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
-  const { status, body, headers } = describe(error);
-  if (error instanceof BrokenOff || (request.raw.destroyed && !request.raw.complete)) {
+  const { status, body, headers } = answerFor(error);
+  if (error instanceof Disconnected || (request.raw.destroyed && !request.raw.complete)) {
     reply.hijack();
-    reply.raw.statusCode = BROKEN_OFF;
+    reply.raw.statusCode = CLIENT_CLOSED;
     return false;
   }
   logFault(request.log, error, status);
-  // Fastify wants to close after a refused body; the rest of it is drained instead, so that the answer arrives.
+  // Fastify wants to close after a refused body. The rest of it is drained instead, so that the answer arrives.
   reply
     .removeHeader('connection')
     .headers({ ...headers })
@@ -34,7 +37,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   return true;
 }
 
-/** What the client cannot fix goes to the log: refusals as a line, and with its stack what nobody expected. */
+/** Logs errors that the client cannot fix: refusals as a line, unexpected ones with their stack. */
 export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
   if (error instanceof TryLater) return;
   const isExpected = isNoSpace(error) || (error instanceof ApiError && error.cause === undefined);
@@ -43,30 +46,41 @@ export function logFault(log: FastifyBaseLogger, error: unknown, status: number)
   else if (status >= 500) log.warn({ status, reason: (error as Error).message }, 'request refused');
 }
 
-export function describe(error: unknown): Answer {
+export function answerFor(error: unknown): Answer {
   if (error instanceof DetailError) return { status: error.status, body: { detail: error.message } };
   if (error instanceof ApiError) {
     const { status, headers, extra, message } = error;
     return { status, headers, body: { ...extra, error: message } };
   }
-  if (error instanceof VolumeRejected) return { status: 409, body: { error: error.message } };
-  if (error instanceof StoreUnavailable) return { status: 503, body: { error: error.message } };
-  if (error instanceof RuleError) return { status: 400, body: { error: error.message } };
-  if (isNoSpace(error) || error instanceof StoreFull)
-    return { status: 507, body: { error: 'the store is full' } };
-  // Where the interface has no answer of its own for it: a store of this machine that fails is as one that is away.
-  if (isOsError(error)) return { status: 503, body: { error: 'the store failed; try again later' } };
+  const refuse = (status: number, message: string) => ({ status, body: { error: message } });
+  if (error instanceof VolumeRejected) return refuse(409, error.message);
+  if (error instanceof StoreUnavailable) return refuse(503, error.message);
+  if (error instanceof RuleError) return refuse(400, error.message);
+  if (isNoSpace(error) || error instanceof StoreFull) return refuse(507, 'the store is full');
+  // For the client, a failing disk is the same as a remote store that does not answer.
+  if (isOsError(error)) return refuse(503, 'the store failed; try again later');
   const { validation, statusCode, message } = error as FastifyError;
-  if (validation) return { status: 400, body: { error: message } };
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return { status: statusCode, body: { error: message } };
-  }
-  return { status: 500, body: { error: 'the server failed; its log says why' } };
+  if (validation) return refuse(400, message);
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return refuse(statusCode, message);
+  return refuse(500, 'the server failed; its log says why');
+}
+
+/** An answer as text, for a socket that Node's server does not write to. */
+export function formatAnswer({ status, body, headers }: Answer, id: string, isLast: boolean): string {
+  const json = JSON.stringify(body);
+  const head = writeHead(`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'X-Request-Id': id,
+    'Content-Length': String(Buffer.byteLength(json)),
+    Connection: isLast ? 'close' : 'keep-alive',
+    ...headers,
+  });
+  return head + json;
 }
 
 const CLIENT_ERRORS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** What is not HTTP never reaches a route. */
+/** Answers bytes that are not HTTP; they never reach a route. */
 export function refuseConnection(log: FastifyBaseLogger) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -74,9 +88,9 @@ export function refuseConnection(log: FastifyBaseLogger) {
       return;
     }
     const status = CLIENT_ERRORS[error.code ?? ''] ?? 400;
-    const body = { error: `not a request this service understands: ${http.STATUS_CODES[status]}` };
+    const body = { error: `not a request this server understands: ${http.STATUS_CODES[status]}` };
     const reqId = newRequestId();
     log.info({ reqId, status, ip: socket.remoteAddress }, 'unreadable request');
-    socket.end(plainAnswer({ status, body }, reqId, true), () => socket.destroySoon());
+    socket.end(formatAnswer({ status, body }, reqId, true), () => socket.destroySoon());
   };
 }

@@ -1,10 +1,25 @@
-/** Serves the web app, and the command beside it, as the build left them: a handful of files, read once and kept in memory. */
+/** Serves the built web app and the command beside it: a handful of files, read once and kept in memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CONFINED, PAGE_HEADERS } from './page-headers.ts';
+
+/** Headers of every page. */
+export const PAGE_HEADERS = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** The part of the content security policy that all pages share. */
+export const CONFINED = ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
+
+/** For a server with its own TLS: browsers use HTTPS only, for a year. */
+export const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=31536000' };
 
 const BUILT = fileURLToPath(new URL('../../../../web/dist', import.meta.url));
 
@@ -18,7 +33,7 @@ const TYPES: Record<string, string> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-/** Nothing from elsewhere, no inline script; WebAssembly is Argon2id. What is previewed comes from the page's own worker. */
+/** Nothing from other origins, no inline script. WebAssembly is for Argon2id; previews come from the page's own worker. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -36,7 +51,7 @@ const POLICY = [
 
 const HEADERS = { 'content-security-policy': POLICY, ...PAGE_HEADERS, vary: 'Accept-Encoding' };
 
-/** Pages have addresses of their own. What fits the shape of the id of a link or a request is answered alike, whether there is such a one or not. */
+/** The paths of the pages. Any id of a link or file request gets the same page, so that nobody can probe which ids exist. */
 const PAGES: Record<string, string> = {
   'index.html': '/',
   'share.html': '/s/:id([A-Za-z0-9_-]{22})',
@@ -90,12 +105,12 @@ function send(file: PageFile, request: FastifyRequest, reply: FastifyReply): Fas
   return reply.send(file.bodies.get(coding));
 }
 
-/** Why there is no page, and what to do; undefined where there is one. */
+/** Why there is no web app, and what to do; undefined if there is one. */
 export function missingPage(folder = BUILT): string | undefined {
   if (existsSync(join(folder, 'index.html'))) return undefined;
   const fault = join(folder, '.fault');
   const reason = existsSync(fault) ? `its build failed: ${readFileSync(fault, 'utf8')}` : 'it was not built';
-  return `there is no web app here, only the API: ${reason}. "npm start" builds it anew`;
+  return `there is no web app here, only the API: ${reason}. "npm start" builds it again`;
 }
 
 export function addPage(app: FastifyInstance, folder = BUILT): void {
@@ -109,7 +124,7 @@ export function addPage(app: FastifyInstance, folder = BUILT): void {
     return;
   }
   for (const file of readFiles(folder)) {
-    // Clients take links with a slash before the # as well.
+    // Some clients add a slash before the #.
     for (const url of file.url.includes(':id') ? [file.url, `${file.url}/`] : [file.url]) {
       app.route({
         method: ['GET', 'HEAD'],

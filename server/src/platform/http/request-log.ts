@@ -1,9 +1,35 @@
+/** The id, the log line and the counts of a request. */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { isOsError, StoreUnavailable, VolumeRejected } from '../errors.ts';
 import { infoLater, type Log, shortened } from '../log/log.ts';
 import type { Metrics } from '../metrics/registry.ts';
+import type { Cidrs } from './addresses.ts';
 import type { Params } from './params.ts';
 
-/** A request that has been answered. */
-interface Concluded {
+/** The id of a request is in its answer and in all of its log lines. */
+export const REQUEST_ID = 'x-request-id';
+
+/** Ids that a proxy may choose: they fit a header and a line of any log. */
+const ACCEPTED_ID = /^[\w.-]{1,64}$/;
+
+/** Unique over all processes of all nodes. A counter is cheaper than random bytes for each request. */
+const prefix = randomBytes(8).toString('hex');
+let count = 0;
+export const newRequestId = () => `${prefix}-${(++count).toString(36)}`;
+
+export type RequestIds = (given: string | string[] | undefined, remote: string | undefined) => string;
+
+/** Only a trusted proxy may choose the id: a client could choose the id of another request. */
+export function requestIds(trusted: Cidrs): RequestIds {
+  return (given, remote) => {
+    const isTrusted = typeof given === 'string' && ACCEPTED_ID.test(given) && trusted.contains(remote ?? '');
+    return isTrusted ? given : newRequestId();
+  };
+}
+
+interface AnsweredRequest {
   reqId: string;
   method: string;
   route: string;
@@ -11,16 +37,16 @@ interface Concluded {
   ms: number;
   user: string | undefined;
   params: { [name in keyof Params]?: string | undefined };
-  /** nginx sends what was asked for. */
+  /** nginx sends the bytes. */
   accel?: boolean;
   ip: string;
 }
 
-const start = (id: string | undefined) => (id ? shortened(id) : undefined);
+const shorten = (id: string | undefined) => (id ? shortened(id) : undefined);
 
-/** Counts it, and writes its line, whichever way it came. */
-export function conclude({ metrics, log }: { metrics: Metrics; log: Log }, answered: Concluded): void {
-  const { reqId, method, route, status, ms, user, params, accel, ip } = answered;
+/** Counts a request and writes its line. Fields that are undefined are left out. */
+export function logRequest({ metrics, log }: { metrics: Metrics; log: Log }, request: AnsweredRequest): void {
+  const { reqId, method, route, status, ms, user, params, accel, ip } = request;
   metrics.request(route, method, status, ms);
   infoLater(log, () => ({
     reqId,
@@ -28,14 +54,41 @@ export function conclude({ metrics, log }: { metrics: Metrics; log: Log }, answe
     route,
     status,
     ms: Math.round(ms * 10) / 10,
-    // What is undefined is left out of the line.
     user,
-    transfer: start(params.transfer_id),
-    file: start(params.file_id),
-    share: start(params.share_id),
-    request: start(params.request_id),
+    transfer: shorten(params.transfer_id),
+    file: shorten(params.file_id),
+    share: shorten(params.share_id),
+    request: shorten(params.request_id),
     volume: params.idx?.slice(0, 16) || undefined,
     accel,
     ip,
   }));
+}
+
+/** Counts requests in flight: until the answer was sent or the connection closed. Uploaded volumes count themselves. */
+export function countInFlight(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.routeOptions.config.logsItself) countUntilClosed(reply.raw, metrics);
+  });
+}
+
+/** Returns a function that stops counting earlier. */
+export function countUntilClosed(response: ServerResponse, metrics: Metrics): () => void {
+  metrics.inFlight++;
+  const end = () => metrics.inFlight--;
+  response.on('close', end);
+  return () => {
+    response.off('close', end);
+    end();
+  };
+}
+
+/** Counts an error if a store caused it. */
+export function countFault(metrics: Metrics, error: unknown): void {
+  if (error instanceof VolumeRejected) metrics.add('szafa_volumes_rejected_total', { reason: error.reason });
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (error instanceof StoreUnavailable) metrics.add('szafa_store_errors_total', { store: error.store });
+  else if (isOsError(cause)) {
+    metrics.add('szafa_store_errors_total', { store: cause.syscall === 'database' ? 'database' : 'volumes' });
+  }
 }

@@ -15,8 +15,8 @@ export interface Body {
 }
 
 /** The sender went away, or fell silent, before the body was whole. */
-export class BrokenOff extends Error {
-  override name = 'BrokenOff';
+export class Disconnected extends Error {
+  override name = 'Disconnected';
 }
 
 /** A stream as a body; it is left as it is when the sink fails, so that an answer can still be sent. */
@@ -29,21 +29,21 @@ export class StreamBody implements Body {
 
   async pour(sink: Sink): Promise<void> {
     for await (const chunk of this.#stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      const wait = deposit(chunk, sink);
+      const wait = copyInto(chunk, sink);
       if (wait) await wait;
     }
   }
 }
 
 /** Copies bytes into a sink; a promise where it has to wait for room. */
-export function deposit(bytes: Uint8Array, sink: Sink): Promise<void> | undefined {
+export function copyInto(bytes: Uint8Array, sink: Sink): Promise<void> | undefined {
   for (let from = 0; from < bytes.length; ) {
     const target = sink.target();
     const piece = bytes.subarray(from, from + target.length);
     target.set(piece);
     from += piece.length;
     const wait = sink.advance(piece.length);
-    if (wait) return wait.then(() => deposit(bytes.subarray(from), sink));
+    if (wait) return wait.then(() => copyInto(bytes.subarray(from), sink));
   }
   return undefined;
 }

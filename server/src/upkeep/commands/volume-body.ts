@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { type Body, deposit } from '../../platform/volumes/body.ts';
+import { type Body, copyInto } from '../../platform/volumes/body.ts';
 import type { OpenVolume } from '../../platform/volumes/store.ts';
 
 /** A stored volume as a body for another store. */
@@ -8,7 +8,7 @@ export const bodyOf = (volume: OpenVolume): Body => ({
     let refusal: unknown;
     const bridge = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
-        Promise.try(deposit, chunk, sink).then(
+        Promise.try(copyInto, chunk, sink).then(
           () => done(),
           (error: Error) => {
             refusal = error;

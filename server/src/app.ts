@@ -31,8 +31,7 @@ import {
 import { namedSchemas, schemaOf, urlOf } from './platform/http/schemas.ts';
 import { serverHandlers } from './server-routes.ts';
 import type { Services } from './services.ts';
-import { requestHandlers } from './sharing/request-routes.ts';
-import { shareHandlers } from './sharing/share-routes.ts';
+import { sharingHandlers } from './sharing/routes.ts';
 import { type VolumeHandler, volumeHandler } from './transfers/put.ts';
 import { transferHandlers } from './transfers/routes.ts';
 
@@ -51,8 +50,7 @@ function handlers(
     ...accountHandlers(services, address),
     ...fileHandlers(services, countOut),
     ...transferHandlers(services, { handleVolume, bodies, address }),
-    ...shareHandlers(services, address, countOut),
-    ...requestHandlers(services, address),
+    ...sharingHandlers(services, address, countOut),
     ...serverHandlers(services),
     ...adminHandlers(services),
   };

@@ -17,7 +17,6 @@ import { AuditTable } from './operator/audit-table.ts';
 import { NodesTable } from './operator/nodes-table.ts';
 import { TotalsTable } from './operator/totals-table.ts';
 import { type PoolLoad, Queries, type SqlStore } from './platform/sql/sql.ts';
-import { ReceivedTable } from './sharing/received-table.ts';
 import { RequestsTable } from './sharing/requests-table.ts';
 import { SharesTable } from './sharing/shares-table.ts';
 import { ArrivalsTable } from './transfers/arrivals-table.ts';
@@ -51,7 +50,6 @@ export class Metadata extends Queries<SqlStore> {
   readonly orphans = new OrphansTable(this.sql);
   readonly passkeys = new PasskeysTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
-  readonly received = new ReceivedTable(this.sql);
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
   readonly requests = new RequestsTable(this.sql);

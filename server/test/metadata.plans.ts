@@ -230,9 +230,9 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.shares.expire(1, 1);
   await metadata.requests.listOpen('', 10);
   await metadata.requests.expire(1, 1);
-  await metadata.requests.leftOver(1, 10);
-  await metadata.received.list(fresh('u'), 1);
-  await metadata.received.end(fresh('s'), fresh('u'), 1);
+  await metadata.requests.abandonedUploads(1, 10);
+  await metadata.shares.listReceived(fresh('u'), 1);
+  await metadata.shares.endReceived(fresh('s'), fresh('u'), 1);
   await metadata.deletions.endReceived({ username: fresh('u'), account_id: fresh('u') }, 1, 10);
   // Lists and sums.
   const dirId = (await dirs.create(ann, 'd', 1))!;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import type { NewShare } from '../src/sharing/shares-table.ts';
+import type { NewShare } from '../src/sharing/share-rows.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW, openSession } from './metadata.fixture.ts';
 import { newShareId, sharedFile } from './metadata.shares.ts';
@@ -26,7 +26,7 @@ export function receivedContract(stores: Stores): void {
     const share = await sharedFile(stores);
     await stores.sql.execute("UPDATE accounts SET identity = 'of the owner' WHERE username = ?", share.owner);
     const next = { ...share, id: newShareId(), for: { username, letter: 'letter' }, ...over };
-    assert.equal(await stores.one.shares.create(next), 'made');
+    assert.equal(await stores.one.shares.create(next), 'created');
     return next;
   }
 
@@ -35,8 +35,8 @@ export function receivedContract(stores: Stores): void {
   test('a share with an account is listed and found by that one, and by no link', async () => {
     const [ann, ben] = [await person(), await person()];
     const share = await given(ann, { downloads: 3 });
-    const { received, shares } = stores.two;
-    const [listed, ...others] = await received.list(ann.accountId, NOW);
+    const { shares } = stores.two;
+    const [listed, ...others] = await shares.listReceived(ann.accountId, NOW);
     assert.deepEqual(others, []);
     const limited = { expires_at: null, downloads: 3, downloaded: 0, created_at: NOW };
     const texts = { identity: 'of the owner', letter: 'letter' };
@@ -44,7 +44,7 @@ export function receivedContract(stores: Stores): void {
       { ...listed },
       { id: share.id, owner: share.owner, ...texts, files: 1, present: 1, ...limited },
     );
-    assert.deepEqual(await received.list(ben.accountId, NOW), []);
+    assert.deepEqual(await shares.listReceived(ben.accountId, NOW), []);
     assert.ok(await shares.find(share.id, doorOf(ann), NOW));
     assert.equal(await shares.find(share.id, doorOf(ben), NOW), undefined);
     for (const accessHash of ['', 'null', 'letter'])
@@ -54,7 +54,7 @@ export function receivedContract(stores: Stores): void {
     const own = (await shares.list(share.owner)).find(({ id }) => id === share.id)!;
     assert.equal(own.recipient, ann.username);
     // The same again is no other one; for somebody else, or with another letter, it is.
-    assert.equal(await shares.create(share), 'made');
+    assert.equal(await shares.create(share), 'created');
     for (const to of [
       { username: ben.username, letter: 'letter' },
       { username: ann.username, letter: 'other' },
@@ -76,9 +76,9 @@ export function receivedContract(stores: Stores): void {
     await deletions.begin(gone.username, { actor: 'account', now: NOW });
     const to = (username: string) => ({ ...share, id: newShareId(), for: { username, letter: 'letter' } });
     for (const username of [fresh('u'), keyless.username, disabled.username, gone.username])
-      assert.equal(await shares.create(to(username)), 'nobody');
+      assert.equal(await shares.create(to(username)), 'unknown account');
     await stores.sql.execute('UPDATE accounts SET identity = NULL WHERE username = ?', share.owner);
-    assert.equal(await shares.create(to(ann.username)), 'no identity');
+    assert.equal(await shares.create(to(ann.username)), 'owner has no identity');
   });
 
   test('an account is given no more than it may have, by one or by all', async () => {
@@ -100,26 +100,26 @@ export function receivedContract(stores: Stores): void {
       });
     };
     await fill(ofOne - 1);
-    assert.equal(await stores.one.shares.create(next(share)), 'overfilled');
-    assert.equal(await stores.one.shares.create(next(other)), 'made');
+    assert.equal(await stores.one.shares.create(next(share)), 'too many for recipient');
+    assert.equal(await stores.one.shares.create(next(other)), 'created');
     await stores.sql.execute("UPDATE shares SET account_id = 'others' WHERE recipient_id = ?", ann.accountId);
     await fill(ofAll - ofOne - 2);
-    assert.equal(await stores.one.shares.create(next(other)), 'overfilled');
+    assert.equal(await stores.one.shares.create(next(other)), 'too many for recipient');
     // What has ended counts no more.
     assert.ok(await stores.one.shares.end(share.id, NOW, 'account', share.owner));
-    assert.equal(await stores.one.shares.create(next(other)), 'made');
+    assert.equal(await stores.one.shares.create(next(other)), 'created');
   });
 
   test('it ends for both, whoever of the two ends it', async () => {
     const [ann, ben] = [await person(), await person()];
     const [first, second] = [await given(ann), await given(ann)];
-    const { shares, received } = stores.two;
+    const { shares } = stores.two;
     for (const { id } of [first, second]) await shares.takeTicket(id, 'ticket', NOW);
-    assert.equal(await received.end(first.id, ben.accountId, NOW), false);
-    assert.ok(await received.end(first.id, ann.accountId, NOW));
-    assert.equal(await received.end(first.id, ann.accountId, NOW), false);
+    assert.equal(await shares.endReceived(first.id, ben.accountId, NOW), false);
+    assert.ok(await shares.endReceived(first.id, ann.accountId, NOW));
+    assert.equal(await shares.endReceived(first.id, ann.accountId, NOW), false);
     assert.ok(await shares.end(second.id, NOW, 'account', second.owner));
-    assert.deepEqual(await received.list(ann.accountId, NOW), []);
+    assert.deepEqual(await shares.listReceived(ann.accountId, NOW), []);
     for (const { id } of [first, second]) {
       assert.equal(await shares.readable(id, 'ticket', 1, 1, NOW), undefined);
       assert.deepEqual(await shares.find(id, doorOf(ann), NOW), { ending: 'ended' });
@@ -134,9 +134,9 @@ export function receivedContract(stores: Stores): void {
     const ann = await person();
     const [soon, lost] = [await given(ann, { expiresAt: NOW + 5 }), await given(ann)];
     await stores.one.fileChanges.remove(lost.files[0]!, NOW);
-    const { received } = stores.one;
-    assert.equal((await received.list(ann.accountId, NOW)).length, 2);
-    const listed = await received.list(ann.accountId, NOW + 5);
+    const { shares } = stores.one;
+    assert.equal((await shares.listReceived(ann.accountId, NOW)).length, 2);
+    const listed = await shares.listReceived(ann.accountId, NOW + 5);
     assert.deepEqual(
       listed.map(({ id, files, present }) => [id, files, present]),
       [[lost.id, 1, 0]],
@@ -145,7 +145,7 @@ export function receivedContract(stores: Stores): void {
   });
 
   test('nothing is served where one of the two is disabled or leaving; with either account it ends', async () => {
-    const { shares, received, accountRecords, deletions } = stores.one;
+    const { shares, accountRecords, deletions } = stores.one;
     const [ann, ben] = [await person(), await person()];
     const [share, other] = [await given(ann), await given(ben)];
     for (const { id } of [share, other]) await shares.takeTicket(id, 'ticket', NOW);
@@ -165,7 +165,7 @@ export function receivedContract(stores: Stores): void {
     const own = (await shares.list(share.owner)).find(({ id }) => id === share.id)!;
     assert.deepEqual([own.end_reason, own.recipient], ['ended', ann.username]);
     await deletions.begin(other.owner, { actor: 'account', now: NOW });
-    assert.deepEqual(await received.list(ben.accountId, NOW), []);
+    assert.deepEqual(await shares.listReceived(ben.accountId, NOW), []);
     assert.equal(await shares.find(other.id, doorOf(ben), NOW), undefined);
   });
 

@@ -15,7 +15,7 @@ export function requestsContract(stores: Stores): void {
     const id = randomBytes(16).toString('base64url');
     const texts = { id, header: 'header', accessHash: fresh('a'), own: 'own' };
     const request = { owner, accountId, ...texts, files: 3, bytes: 100, now: NOW, expiresAt: null, ...over };
-    assert.equal(await stores.one.requests.create(request), 'made');
+    assert.equal(await stores.one.requests.create(request), 'created');
     return request;
   }
 
@@ -62,7 +62,7 @@ export function requestsContract(stores: Stores): void {
     }
     assert.equal(await visit(tokenHash, transferId, NOW + DAY_MS), undefined);
     assert.equal((await begin(request, { tokenHash })).result, 'taken');
-    assert.equal((await begin(request, { now: NOW + DAY_MS })).result, 'over');
+    assert.equal((await begin(request, { now: NOW + DAY_MS })).result, 'ended');
     const [row] = await stores.two.requests.list(request.owner);
     const { begun, begun_bytes, uploading, uploading_bytes } = row!;
     assert.deepEqual([begun, begun_bytes, uploading, uploading_bytes], [2, 20, 2, 20]);
@@ -89,7 +89,7 @@ export function requestsContract(stores: Stores): void {
     assert.deepEqual((await begin(small)).result, { files: 97, bytes: 5 });
     const busy = await asked();
     assert.equal((await begin(busy, { most: 1 })).result, 'created');
-    assert.equal((await begin(busy, { most: 1 })).result, 'crowded');
+    assert.equal((await begin(busy, { most: 1 })).result, 'busy');
   });
 
   test('one address cannot use up a request, however many it begins at once', async () => {
@@ -101,7 +101,7 @@ export function requestsContract(stores: Stores): void {
     );
     assert.deepEqual(
       all.map(({ result }) => result).sort(),
-      [...Array(6).fill('crowded'), ...Array(2).fill('created')].sort(),
+      [...Array(6).fill('busy'), ...Array(2).fill('created')].sort(),
     );
     assert.equal((await begin(request, { from: 'two' })).result, 'created');
     const { transferId } = all.find(({ result }) => result === 'created')!;
@@ -115,7 +115,7 @@ export function requestsContract(stores: Stores): void {
     const { requests, transfers, streamed } = stores.one;
     const own = new Set([empty, touched, filled].map(({ transferId }) => transferId));
     const found = async (time: number) =>
-      (await stores.two.requests.emptySince(time, 10_000))
+      (await stores.two.requests.emptyUploads(time, 10_000))
         .map(({ transfer_id }) => transfer_id)
         .filter((id) => own.has(id));
     assert.deepEqual(await found(NOW), []);
@@ -136,16 +136,16 @@ export function requestsContract(stores: Stores): void {
     assert.equal(await requests.end(ended.id, NOW + 1, 'account', fresh('u')), false);
     assert.equal(await requests.end(ended.id, NOW + 1, 'account', ended.owner), true);
     assert.equal(await requests.end(ended.id, NOW + 1, 'account', ended.owner), false);
-    assert.equal((await begin(ended)).result, 'over');
+    assert.equal((await begin(ended)).result, 'ended');
     assert.equal(await visit(tokenHash, transferId), undefined);
     assert.deepEqual(await requests.list(ended.owner), []);
     assert.deepEqual(await requests.find(ended.id, ended.accessHash, NOW), { ending: 'ended' });
     const expired = await asked({ expiresAt: NOW + 10 });
     const late = await begin(expired);
-    const before = (await requests.leftOver(NOW, 1000)).map(({ transfer_id }) => transfer_id);
+    const before = (await requests.abandonedUploads(NOW, 1000)).map(({ transfer_id }) => transfer_id);
     assert.ok(before.includes(transferId) && !before.includes(late.transferId));
     await requests.expire(NOW + 10, NOW - DAY_MS);
-    const after = (await requests.leftOver(NOW, 1000)).map(({ transfer_id }) => transfer_id);
+    const after = (await requests.abandonedUploads(NOW, 1000)).map(({ transfer_id }) => transfer_id);
     assert.ok(after.includes(late.transferId));
     assert.deepEqual(await requests.find(expired.id, expired.accessHash, NOW), { ending: 'expired' });
     await requests.expire(NOW + 10, NOW + 11);

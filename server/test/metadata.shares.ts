@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
 import { insertFile } from '../src/files/file-changes-table.ts';
-import { copyShareParts } from '../src/sharing/share-parts.ts';
-import type { NewShare } from '../src/sharing/shares-table.ts';
+import type { NewShare } from '../src/sharing/share-rows.ts';
+import { copyShareParts } from '../src/sharing/share-rows.ts';
 import type { Stores } from './metadata.contract.ts';
 import { filed, fresh, NOW, newId, openSession } from './metadata.fixture.ts';
 
@@ -21,7 +21,7 @@ export async function sharedFile(stores: Stores, over: Partial<NewShare> = {}): 
     ...{ header: 'header', for: { accessHash: fresh('a') }, own: 'own' },
     ...{ expiresAt: null, downloads: null, ...over },
   };
-  assert.equal(await stores.one.shares.create(share), 'made');
+  assert.equal(await stores.one.shares.create(share), 'created');
   return share;
 }
 
@@ -61,7 +61,7 @@ export function sharesContract(stores: Stores): void {
 
   test('the same share again is no other one; another one of its id, or of foreign files, is refused', async () => {
     const share = await shared();
-    assert.equal(await stores.two.shares.create(share), 'made');
+    assert.equal(await stores.two.shares.create(share), 'created');
     assert.equal(await stores.two.shares.create({ ...share, header: 'other' }), 'taken');
     const [other, foreign] = [await shared(), newShareId()];
     assert.equal(
@@ -95,7 +95,7 @@ export function sharesContract(stores: Stores): void {
     assert.equal(await shares.create(again()), 'too many');
     // What it has ended counts no more.
     assert.ok(await shares.end(share.id, NOW, 'account', share.owner));
-    assert.equal(await shares.create(again()), 'made');
+    assert.equal(await shares.create(again()), 'created');
   });
 
   test('of many who take a ticket at once, as many get one as there are; the same one counts once', async () => {
@@ -123,9 +123,9 @@ export function sharesContract(stores: Stores): void {
     await shares.takeTicket(share.id, 'ticket', NOW);
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, later), undefined);
     assert.equal(await shares.hasTicket(share.id, 'ticket', later), false);
-    assert.equal(await shares.takeTicket(share.id, 'other', NOW, { most: 1 }), 'crowded');
+    assert.equal(await shares.takeTicket(share.id, 'other', NOW, { most: 1 }), 'busy');
     const from = { address: 'one', most: 0 };
-    assert.equal(await shares.takeTicket(share.id, 'other', NOW, { from }), 'crowded');
+    assert.equal(await shares.takeTicket(share.id, 'other', NOW, { from }), 'busy');
     const again = await shares.takeTicket(share.id, 'ticket', later);
     assert.ok(typeof again === 'object' && again.isNew);
     assert.equal(await shares.takeTicket(share.id, 'third', later), 'used up');
@@ -148,7 +148,7 @@ export function sharesContract(stores: Stores): void {
     assert.ok(await stores.one.shares.end(share.id, NOW + 1, 'account', share.owner));
     assert.equal(await shares.end(share.id, NOW, 'account', share.owner), false);
     assert.equal(await shares.readable(share.id, 'ticket', 1, 1, NOW), undefined);
-    assert.equal(await shares.takeTicket(share.id, 'ticket', NOW), 'over');
+    assert.equal(await shares.takeTicket(share.id, 'ticket', NOW), 'ended');
     assert.deepEqual(await shares.find(share.id, doorOf(share), NOW), { ending: 'ended' });
     assert.equal(await shares.find(share.id, { accessHash: fresh('a') }, NOW), undefined);
     assert.equal(await shares.header(share.id), '');

@@ -16,7 +16,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the token of an upload reaches every transfer of the owner',
-    file: 'server/src/sharing/visits-table.ts',
+    file: 'server/src/sharing/request-rows.ts',
     find: 'JOIN transfers t ON t.transfer_id = v.transfer_id\n     WHERE v.token_hash = ? AND v.transfer_id = ? AND',
     replace:
       'JOIN transfers t ON t.creator = c.username\n     WHERE v.token_hash = ? AND t.transfer_id = ? AND',
@@ -24,7 +24,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the token of an upload outlives its request',
-    file: 'server/src/sharing/visits-table.ts',
+    file: 'server/src/sharing/request-rows.ts',
     find: 'AND v.transfer_id = ? AND ${IS_OPEN}`',
     replace: 'AND v.transfer_id = ? AND ? > 0`',
     tests: [CONTRACT],
@@ -102,7 +102,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a token of an upload by another request has no answer',
     file: 'server/src/sharing/requests.ts',
-    find: "if (same === undefined) throw new RuleError('upload_token: it is that of another upload');",
+    find: "if (same === undefined) throw new RuleError('upload_token: another upload has this token');",
     replace: '',
     tests: [UPLOADS],
   },

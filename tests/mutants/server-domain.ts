@@ -124,7 +124,7 @@ export const mutants: Mutant[] = [
   {
     name: 'one address uses up a request',
     file: 'server/src/sharing/requests-table.ts',
-    find: "if (sums!.uploading >= most || (from && sums!.own >= from.most)) return 'crowded';",
+    find: "if (sums!.uploading >= most || (from && sums!.own >= from.most)) return 'busy';",
     replace: "if (sums!.uploading >= most) return 'crowded';",
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'one address cannot use up a request',

@@ -135,20 +135,20 @@ export const mutants: Mutant[] = [
   {
     name: 'the same ticket counts again',
     file: 'server/src/sharing/shares-table.ts',
-    find: 'if (there && there.expires_at > now) return { expiresAt: there.expires_at, isNew: false };',
+    find: 'if (ticket && ticket.expires_at > now) return { expiresAt: ticket.expires_at, isNew: false };',
     replace: '',
     tests: [CONTRACT],
   },
   {
     name: 'a share opens for whoever knows its id',
     file: 'server/src/sharing/shares-table.ts',
-    find: "'accessHash' in door ? door.accessHash === accessHash : door.recipientId === recipientId;",
-    replace: "'accessHash' in door ? accessHash !== null : door.recipientId === recipientId;",
+    find: "'accessHash' in access ? access.accessHash === accessHash : access.recipientId === recipientId;",
+    replace: "'accessHash' in door ? accessHash !== null : access.recipientId === recipientId;",
     tests: [CONTRACT],
   },
   {
     name: 'what is in the trash is served to visitors',
-    file: 'server/src/sharing/received-table.ts',
+    file: 'server/src/sharing/share-rows.ts',
     find: ' AND f.owner = s.owner AND f.trashed_at = 0',
     replace: ' AND f.owner = s.owner',
     tests: [BLACKBOX],
@@ -191,7 +191,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a share with an account opens for every account',
     file: 'server/src/sharing/shares-table.ts',
-    find: ': door.recipientId === recipientId;',
+    find: ': access.recipientId === recipientId;',
     replace: ': recipientId !== null;',
     tests: [CONTRACT],
   },
@@ -282,7 +282,7 @@ export const mutants: Mutant[] = [
   {
     name: 'names are found out by sharing something with each',
     file: 'server/src/sharing/shares.ts',
-    find: 'if (to && !(await this.#knows(to))) await this.#requireFewNames(accountId);',
+    find: 'if (to && !(await this.#knowsIdentity(to))) await this.#limitLookups(accountId);',
     replace: '',
     tests: ['tests/blackbox/identities.test.ts'],
   },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
 import { recordAudit } from '../operator/audit-table.ts';
 import { insertInto, isSame, Queries, type Sql } from '../platform/sql/sql.ts';
-import { IS_PRESENT } from '../sharing/received-table.ts';
+import { isUsable } from '../sharing/share-rows.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT } from './account-rows.ts';
 import { endAlone, hasPasskeys, type UsedFactor, usePasskey } from './factors-table.ts';
@@ -147,7 +147,7 @@ export class AccountsTable extends Queries {
   /** Undefined also for accounts that are disabled or being deleted. */
   async identity(username: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ identity: string | null }>(
-      `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${IS_PRESENT('u')}`,
+      `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${isUsable('u')}`,
       username,
     );
     return row?.identity ?? undefined;

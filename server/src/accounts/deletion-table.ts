@@ -2,9 +2,8 @@ import { removeDir } from '../files/directories-table.ts';
 import { LOCKED_COLUMNS, type LockedFile, removeFiles } from '../files/file-changes-table.ts';
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
-import { endShares } from '../sharing/received-table.ts';
-import { removeRequests } from '../sharing/requests-table.ts';
-import { removeShares } from '../sharing/share-parts.ts';
+import { deleteRequests } from '../sharing/requests-table.ts';
+import { deleteShares, endReceivedShares } from '../sharing/share-rows.ts';
 import { forgetArrivals } from '../transfers/arrivals-table.ts';
 import { forgetPull } from '../transfers/pull/pulls-table.ts';
 import { lockTransfer, NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
@@ -121,16 +120,16 @@ export class DeletionsTable extends Queries {
 
   /** Removes up to `limit` shares of the account and returns their number. They have been closed since the deletion began. */
   removeShares(account: PendingDeletion, limit: number): Promise<number> {
-    return this.#step(account, 0, (tx) => removeShares(tx, account.username, limit));
+    return this.#step(account, 0, (tx) => deleteShares(tx, account.username, limit));
   }
 
   removeRequests(account: PendingDeletion, limit: number): Promise<number> {
-    return this.#step(account, 0, (tx) => removeRequests(tx, account.username, limit));
+    return this.#step(account, 0, (tx) => deleteRequests(tx, account.username, limit));
   }
 
   /** Ends up to `limit` shares that the account has received and returns their number. */
   endReceived(account: PendingDeletion, now: number, limit: number): Promise<number> {
-    return this.#step(account, 0, (tx) => endShares(tx, account.account_id, now, limit));
+    return this.#step(account, 0, (tx) => endReceivedShares(tx, account.account_id, now, limit));
   }
 
   /** Removes one directory; files of others in it move to the root. False if there is none. */

@@ -17,13 +17,13 @@ import { ApiError, DetailError, TryLater } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 import type { Bounds, Creation, NewIds } from '../transfers/transfers-table.ts';
-import type { FoundRequest, NoRoom } from './requests-table.ts';
-import { addressCount, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
+import type { ActiveRequest, RemainingLimits } from './requests-table.ts';
+import { addressLimit, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
-const WORDS: Record<Ending, string> = {
-  expired: 'this link has expired: nothing can be uploaded by it any more',
+const ENDED_MESSAGES: Record<Ending, string> = {
+  expired: 'this link has expired',
   'used up': 'this link takes no more files',
-  ended: 'this link has ended: its owner has taken it back',
+  ended: 'the owner has ended this link',
 };
 
 interface Dependencies extends VisitorDependencies {
@@ -34,9 +34,9 @@ interface Dependencies extends VisitorDependencies {
 }
 
 /**
- * What accounts ask for, and what visitors upload for it. A visitor shows that the link is known, as with shares, and begins an upload
- * under a token of its own: a streamed transfer of the owner's whose sizes are said at once, so that it is counted, in one transaction,
- * before its first byte. From then on it is as any other transfer, which the token reaches and nothing else.
+ * File requests and the uploads of visitors. A visitor proves knowledge of the link, as for shares, and starts an upload
+ * under a token of its own: a streamed transfer of the owner with declared sizes, which one transaction counts before its
+ * first byte. From then on it is a transfer like any other; the token reaches it and nothing else.
  */
 export class Requests {
   readonly #deps: Dependencies;
@@ -45,28 +45,28 @@ export class Requests {
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
-    this.#visitors = new Visitors(deps, WORDS);
+    this.#visitors = new Visitors(deps, ENDED_MESSAGES);
     this.#now = deps.now ?? Date.now;
   }
 
   async create({ username, accountId }: Caller, body: RequestBody): Promise<void> {
     requireRegistered(username);
-    this.#visitors.requireOn();
+    this.#visitors.requireSharing();
     const { id, header, access: accessHash, own, max_files: files, max_bytes: bytes } = body;
     const now = this.#now();
     const expiresAt = checkExpiry(body.expires_at, now);
     const fields = { id, owner: username, accountId, header, accessHash, own, files, bytes, now, expiresAt };
     const made = await this.#deps.metadata.requests.create(fields);
-    if (made === 'taken') throw new ApiError(409, 'there is another request of this id');
-    if (made === 'too many') throw new ApiError(409, 'you have too many requests; end some of them');
+    if (made === 'taken') throw new ApiError(409, 'a request with this id exists already');
+    if (made === 'too many') throw new ApiError(409, 'too many file requests; end some of them');
   }
 
   async list({ username }: Caller): Promise<ListedRequest[]> {
     requireRegistered(username);
     const now = this.#now();
     const rows = await this.#deps.metadata.requests.list(username);
-    const latestFirst = rows.toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
-    return latestFirst.map(({ id, own, files, bytes, uploading, ...row }) => {
+    const newestFirst = rows.toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+    return newestFirst.map(({ id, own, files, bytes, uploading, ...row }) => {
       const delivered = row.begun - uploading;
       const isOver = row.expires_at !== null && row.expires_at <= now;
       return {
@@ -82,7 +82,7 @@ export class Requests {
   async end({ username }: Caller, id: string): Promise<void> {
     requireRegistered(username);
     if (!(await this.#deps.metadata.requests.end(id, this.#now(), 'account', username)))
-      throw new ApiError(404, 'you have no such request');
+      throw new ApiError(404, 'you have no such file request');
   }
 
   async open(visit: Visit): Promise<OpenedRequest> {
@@ -94,58 +94,60 @@ export class Requests {
     };
   }
 
-  /** The transfer that the token is for from now on. */
+  /** Returns the transfer of the token, new or existing. */
   async begin(visit: Visit, { upload_token: token, chunk_count, chunks }: UploadBody): Promise<string> {
     const { metadata, transfers, config, onUpload } = this.#deps;
     const { owner: username, account_id: accountId } = await this.#find(visit);
     const tokenHash = hashToken(token);
-    const begun = () => metadata.requests.transferOf(visit.id, tokenHash);
-    const before = await begun();
-    if (before !== undefined) return before;
+    const findTransfer = () => metadata.requests.findTransfer(visit.id, tokenHash);
+    const existing = await findTransfer();
+    if (existing !== undefined) return existing;
     const init = checkStreamedInit({ streamed: true, chunk_count, chunks }, config.maxVolumeBytes);
     checkUpload(init);
-    const maker = { username, accountId, sessionId: visit.id };
+    const creator = { username, accountId, sessionId: visit.id };
     const most = { ofAddress: limits.uploadsOfAddress, ofLink: limits.uploadsOfRequest };
-    const from = addressCount(visit, most);
+    const from = addressLimit(visit, most);
     let same: string | undefined;
     const create = async (ids: Required<NewIds>, bounds: Bounds): Promise<Creation> => {
       const result = await metadata.requests.begin(visit.id, tokenHash, init, ids, bounds, { from });
       if (result === 'taken') {
-        // The same one has come twice in this moment; or it is a visitor of two requests who draws no token for each.
-        same = await begun();
-        if (same === undefined) throw new RuleError('upload_token: it is that of another upload');
+        // Either the same request arrived twice at once, or another link's upload has this token.
+        same = await findTransfer();
+        if (same === undefined) throw new RuleError('upload_token: another upload has this token');
       }
-      if (result === 'over') {
-        // Since it was found; by now it says why.
+      if (result === 'ended') {
+        // It ended in the meantime; find() says why.
         await this.#find(visit);
-        throw this.#visitors.over('expired');
+        throw this.#visitors.ended('expired');
       }
-      if (result === 'crowded') throw this.#visitors.refused('limit', busy());
-      if (typeof result === 'object') throw this.#visitors.refused('over', full(result));
+      if (result === 'busy') throw this.#visitors.refuse('limit', busy());
+      if (typeof result === 'object') throw this.#visitors.refuse('over', full(result));
       return result;
     };
     try {
-      const transferId = await transfers.begin(init, maker, create);
+      const transferId = await transfers.begin(init, creator, create);
       onUpload?.();
       return transferId;
     } catch (error) {
       if (same !== undefined) return same;
-      // Its account is gone since it was found, which is no word of whoever has the link.
+      // The owner's account was deleted in the meantime; the visitor sees only that the link is gone.
       throw error instanceof DetailError ? this.#visitors.unknown() : error;
     }
   }
 
-  #find(visit: Visit): Promise<FoundRequest> {
+  #find(visit: Visit): Promise<ActiveRequest> {
     const { requests } = this.#deps.metadata;
     return this.#visitors.find(visit, (accessHash) => requests.find(visit.id, accessHash, this.#now()));
   }
 }
 
-const left = ({ files, bytes }: NoRoom) => ({
+const left = ({ files, bytes }: RemainingLimits) => ({
   files_left: Math.max(0, files),
   bytes_left: Math.max(0, bytes),
 });
 
-const full = (room: NoRoom) =>
-  new ApiError(409, 'this link takes no more files, or none as large as this one', { extra: left(room) });
-const busy = () => new TryLater(429, 'too many upload by this link at the same time; try again later', 60);
+const full = (remaining: RemainingLimits) =>
+  new ApiError(409, 'this link takes no more files, or none as large as this one', {
+    extra: left(remaining),
+  });
+const busy = () => new TryLater(429, 'too many uploads by this link at the same time; try again later', 60);

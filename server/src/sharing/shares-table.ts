@@ -1,93 +1,50 @@
 import { createHash } from 'node:crypto';
 import { type Ending, limits } from '@szafa/protocol';
 import { requireLiveAccount } from '../accounts/account-rows.ts';
-import {
-  isFileId,
-  JOIN_BLOCK,
-  READABLE,
-  type ReadableFile,
-  type ReadableRow,
-  readableAt,
-} from '../files/files-table.ts';
+import { isFileId, JOIN_BLOCK, READABLE, type ReadableRow, readableAt } from '../files/files-table.ts';
 import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { countSome, hold, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
-import { IS_OPEN, IS_PRESENT, OF_AN_ACCOUNT, recipientOf, THERE, type Unfit } from './received-table.ts';
-import { close, insertFiles, TICKET_COLUMNS } from './share-parts.ts';
-import type { AddressCount } from './visits-table.ts';
+import {
+  type ActiveShare,
+  endShare,
+  findRecipient,
+  IS_OPEN,
+  insertFiles,
+  isUsable,
+  JOIN_FILES,
+  JOIN_OWNER,
+  LISTED,
+  type NewShare,
+  type OwnShareRow,
+  type ReceivedRow,
+  type RecipientProblem,
+  SHARE_COLUMNS,
+  type ShareAccess,
+  type SharedVolume,
+  type ShareRow,
+  TICKET_COLUMNS,
+} from './share-rows.ts';
+import type { AddressLimit } from './visitors.ts';
 
-export interface NewShare {
-  id: string;
-  owner: string;
-  accountId: string;
-  files: string[];
-  header: string;
-  /** Who may open it: whoever shows what this is the digest of, or one account. */
-  for: { accessHash: string } | { username: string; letter: string };
-  own: string;
-  now: number;
-  expiresAt: number | null;
-  downloads: number | null;
-}
-
-export interface ShareRow {
-  id: string;
-  owner: string;
-  recipient: string | null;
-  files: number;
-  created_at: number;
-  expires_at: number | null;
-  downloads: number | null;
-  downloaded: number;
-  end_reason: Ending | null;
-}
-
-export interface OwnShareRow extends ShareRow {
-  own: string;
-  /** How many of its files are there. */
-  present: number;
-}
-
-/** What somebody shows who wants to open a share: that the link is known, or which account it is. */
-export type Door = { accessHash: string } | { recipientId: string };
-
-/** As whoever may open it finds it. */
-export type FoundShare = Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded' | 'files'>;
-
-/** A volume of a shared file, and whose rate it is sent at. */
-export interface SharedVolume {
-  fileId: string;
-  file: ReadableFile;
-  username: string;
-  downloadRate: number | null;
-}
-
-export const SHARE_COLUMNS = [
-  ...['id', 'owner', 'account_id', 'header', 'access_hash', 'own', 'files', 'created_at', 'expires_at'],
-  ...['downloads', 'downloaded', 'used_at', 'ended_at', 'end_reason', 'recipient', 'recipient_id', 'letter'],
-] as const;
-const LISTED =
-  's.id, s.owner, s.recipient, s.files, s.created_at, s.expires_at, s.downloads, s.downloaded, s.end_reason';
-
-/** A share is for an account, or for whoever knows a link. */
-const NOBODY = { accessHash: null, username: null, letter: null };
+const NO_RECIPIENT = { accessHash: null, username: null, letter: null };
 
 const THIS_TICKET = 'share_id = ? AND ticket_hash = ?';
 
 /**
- * Shares: files that an owner gives to whoever knows a link, or to one account (see received.ts). A ticket is the right to one download: it is counted when it is taken, in
- * the transaction that sees whether there is one left, and then reads as often as its holder likes. Neither what shows that
- * somebody knows the link is kept, nor a ticket: only their digests.
+ * Shares: files that an owner gives to anyone who knows a link, or to one account. A ticket is the right to one download:
+ * the transaction that creates it counts the download, and the ticket then reads as often as needed. Of tickets, and of
+ * the value that proves knowledge of a link, only digests are stored.
  */
 export class SharesTable extends Queries {
   create(
     share: NewShare,
     mostEntries?: number,
-  ): Promise<'made' | 'taken' | 'too many' | Unfit | { unknown: string[] }> {
+  ): Promise<'created' | 'taken' | 'too many' | RecipientProblem | { unknown: string[] }> {
     const { id, owner, accountId, files, now } = share;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
       await hold(tx, `shares ${accountId}`);
-      const { accessHash, username, letter } = { ...NOBODY, ...share.for };
+      const { accessHash, username, letter } = { ...NO_RECIPIENT, ...share.for };
       const [same] = await tx.query<
         Record<'account_id' | 'header', string> &
           Record<'access_hash' | 'recipient' | 'letter', string | null>
@@ -96,7 +53,7 @@ export class SharesTable extends Queries {
         const own = same.account_id === accountId && same.header === share.header;
         const toSame =
           same.access_hash === accessHash && same.recipient === username && same.letter === letter;
-        return own && toSame ? 'made' : 'taken';
+        return own && toSame ? 'created' : 'taken';
       }
       if (await this.#isFull(tx, share)) return 'too many';
       await limitAudit(tx, owner, now, mostEntries);
@@ -109,8 +66,9 @@ export class SharesTable extends Queries {
         const known = new Set(there.map(({ file_id }) => file_id));
         return { unknown: files.filter((file) => !known.has(file)) };
       }
-      // Last: who has nothing to share learns of no names.
-      const recipient = username === null ? { accountId: null } : await recipientOf(tx, accountId, username);
+      // Last, so that a caller without files cannot use it to test names.
+      const recipient =
+        username === null ? { accountId: null } : await findRecipient(tx, accountId, username);
       if (typeof recipient === 'string') return recipient;
       await tx.execute(
         insertInto('shares', SHARE_COLUMNS),
@@ -120,7 +78,7 @@ export class SharesTable extends Queries {
       await insertFiles(tx, id, files);
       const detail = username === null ? id : `${id} for ${username}`;
       await recordAudit(tx, { at: now, actor: 'account', account: owner, action: 'share made', detail });
-      return 'made';
+      return 'created';
     });
   }
 
@@ -138,20 +96,20 @@ export class SharesTable extends Queries {
     );
   }
 
-  /** All of an account that it has not ended itself. */
+  /** Lists the shares of an account, without those that the owner ended. */
   list(owner: string): Promise<OwnShareRow[]> {
     return this.sql.query<OwnShareRow>(
-      `SELECT ${LISTED}, s.own, (SELECT COUNT(*) FROM share_files g ${THERE} WHERE g.share_id = s.id) AS present
+      `SELECT ${LISTED}, s.own, (SELECT COUNT(*) FROM share_files g ${JOIN_FILES} WHERE g.share_id = s.id) AS present
        FROM shares s WHERE s.owner = ? AND s.own <> ''`,
       owner,
     );
   }
 
-  /** Those that are not over, of all accounts or of one, in the order of their ids. */
+  /** Lists open shares of all accounts or of one, by id. */
   listOpen(after: string, limit: number, owner?: string): Promise<ShareRow[]> {
-    const of = owner === undefined ? '' : 'AND s.owner = ?';
+    const ofOwner = owner === undefined ? '' : 'AND s.owner = ?';
     return this.sql.query<ShareRow>(
-      `SELECT ${LISTED} FROM shares s WHERE s.id > ? AND s.ended_at IS NULL ${of} ORDER BY s.id LIMIT ?`,
+      `SELECT ${LISTED} FROM shares s WHERE s.id > ? AND s.ended_at IS NULL ${ofOwner} ORDER BY s.id LIMIT ?`,
       ...[after, ...(owner === undefined ? [] : [owner]), limit],
     );
   }
@@ -160,7 +118,7 @@ export class SharesTable extends Queries {
     return countSome(this.sql, 'shares WHERE ended_at IS NULL');
   }
 
-  /** What the owner keeps beside it. `match`: the digest of what is there; false where there is no such share in the owner's list. */
+  /** Replaces the owner's note if it has the digest `match`; false if the owner has no such share. */
   writeOwn(id: string, owner: string, own: string, match: string): Promise<'written' | 'changed' | false> {
     return this.sql.transaction(async (tx) => {
       const [share] = await tx.query<{ own: string }>(
@@ -175,7 +133,7 @@ export class SharesTable extends Queries {
     });
   }
 
-  /** `owner`: only if it is theirs; they do not see it in their list any more. False where there is none. */
+  /** With `owner`, ends only a share of that owner, and removes it from the list. False if there is none. */
   end(id: string, now: number, actor: Actor, owner?: string): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [share] = await tx.query<{ owner: string; ended_at: number | null; own: string }>(
@@ -184,43 +142,47 @@ export class SharesTable extends Queries {
       );
       if (!share || share.own === '' || (owner !== undefined && share.owner !== owner)) return false;
       if (share.ended_at !== null) {
-        // The owner puts away what is over.
+        // It has ended before; the owner removes it from the list.
         if (owner !== undefined) await tx.execute("UPDATE shares SET own = '' WHERE id = ?", id);
         return owner !== undefined;
       }
-      await close(tx, id, 'ended', now, owner === undefined);
+      await endShare(tx, id, 'ended', now, owner === undefined);
       await recordAudit(tx, { at: now, actor, account: share.owner, action: 'share ended', detail: id });
       return true;
     });
   }
 
-  /** For whoever may open it; undefined for all others. */
-  async find(id: string, door: Door, now: number): Promise<FoundShare | { ending: Ending } | undefined> {
+  /** Undefined if there is no such share, or `access` does not open it. */
+  async find(
+    id: string,
+    access: ShareAccess,
+    now: number,
+  ): Promise<ActiveShare | { ending: Ending } | undefined> {
     const [row] = await this.sql.query<
-      FoundShare & { access_hash: string | null; recipient_id: string | null; end_reason: Ending | null }
+      ActiveShare & { access_hash: string | null; recipient_id: string | null; end_reason: Ending | null }
     >(
       `SELECT s.access_hash, s.recipient_id, s.files, s.expires_at, s.downloads, s.downloaded, s.end_reason
-       FROM shares s ${OF_AN_ACCOUNT} WHERE s.id = ?`,
+       FROM shares s ${JOIN_OWNER} WHERE s.id = ?`,
       id,
     );
     if (!row) return undefined;
-    const { access_hash: accessHash, recipient_id: recipientId, end_reason: ending, ...found } = row;
-    const opens = 'accessHash' in door ? door.accessHash === accessHash : door.recipientId === recipientId;
+    const { access_hash: accessHash, recipient_id: recipientId, end_reason: ending, ...share } = row;
+    const opens =
+      'accessHash' in access ? access.accessHash === accessHash : access.recipientId === recipientId;
     if (!opens) return undefined;
     if (ending !== null) return { ending };
-    return found.expires_at !== null && found.expires_at <= now ? { ending: 'expired' } : found;
+    return share.expires_at !== null && share.expires_at <= now ? { ending: 'expired' } : share;
   }
 
-  /** As its owner gave it. */
   async header(id: string): Promise<string> {
     const [row] = await this.sql.query<{ header: string }>('SELECT header FROM shares WHERE id = ?', id);
     return row?.header ?? '';
   }
 
-  /** The numbers of its files that are there. */
+  /** The numbers of its files that still exist. */
   async present(id: string): Promise<number[]> {
     const rows = await this.sql.query<{ number: number }>(
-      `SELECT g.number FROM shares s JOIN share_files g ON g.share_id = s.id ${THERE} WHERE s.id = ? ORDER BY g.number`,
+      `SELECT g.number FROM shares s JOIN share_files g ON g.share_id = s.id ${JOIN_FILES} WHERE s.id = ? ORDER BY g.number`,
       id,
     );
     return rows.map(({ number }) => number);
@@ -231,26 +193,26 @@ export class SharesTable extends Queries {
     return (await this.sql.query(text, id, ticketHash, now)).length > 0;
   }
 
-  /** Counts a download, once for a ticket; says until when the ticket reads. `new`: it was not there before. */
+  /** Creates a ticket and counts its download, unless the ticket exists already. */
   takeTicket(
     id: string,
     ticketHash: string,
     now: number,
-    { most = limits.ticketsOfShare, from }: { most?: number; from?: AddressCount | undefined } = {},
-  ): Promise<{ expiresAt: number; isNew: boolean } | 'used up' | 'crowded' | 'over'> {
+    { most = limits.ticketsOfShare, from }: { most?: number; from?: AddressLimit | undefined } = {},
+  ): Promise<{ expiresAt: number; isNew: boolean } | 'used up' | 'busy' | 'ended'> {
     return this.sql.transaction(async (tx) => {
       const [share] = await tx.query<Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded'>>(
         `SELECT expires_at, downloads, downloaded FROM shares s WHERE s.id = ? AND ${IS_OPEN} ${tx.dialect.forUpdate}`,
         id,
         now,
       );
-      if (!share) return 'over';
-      const [there] = await tx.query<{ expires_at: number }>(
+      if (!share) return 'ended';
+      const [ticket] = await tx.query<{ expires_at: number }>(
         `SELECT expires_at FROM share_tickets WHERE ${THIS_TICKET}`,
         id,
         ticketHash,
       );
-      if (there && there.expires_at > now) return { expiresAt: there.expires_at, isNew: false };
+      if (ticket && ticket.expires_at > now) return { expiresAt: ticket.expires_at, isNew: false };
       if (share.downloads !== null && share.downloaded >= share.downloads) return 'used up';
       const [count] = await tx.query<{ count: number; own: number }>(
         `SELECT COUNT(*) AS count, COUNT(CASE WHEN address = ? THEN 1 END) AS own
@@ -258,11 +220,11 @@ export class SharesTable extends Queries {
         from?.address ?? null,
         id,
       );
-      if (count!.count >= most || (from && count!.own >= from.most)) return 'crowded';
+      if (count!.count >= most || (from && count!.own >= from.most)) return 'busy';
       const until = now + limits.ticketSeconds * 1000;
       const expiresAt = share.expires_at === null ? until : Math.min(until, share.expires_at);
-      // One that has run out is as one that never was.
-      if (there) await tx.execute(`DELETE FROM share_tickets WHERE ${THIS_TICKET}`, id, ticketHash);
+      // An expired ticket counts as none.
+      if (ticket) await tx.execute(`DELETE FROM share_tickets WHERE ${THIS_TICKET}`, id, ticketHash);
       await tx.execute(
         `UPDATE shares SET downloaded = downloaded + 1,
            used_at = CASE WHEN downloaded + 1 >= downloads THEN CAST(? AS BIGINT) END WHERE id = ?`,
@@ -277,7 +239,7 @@ export class SharesTable extends Queries {
     });
   }
 
-  /** One volume of one file, for a ticket, in one look. */
+  /** Reads one volume of one file for a ticket, in one query. */
   async readable(
     id: string,
     ticketHash: string,
@@ -290,10 +252,10 @@ export class SharesTable extends Queries {
       ReadableRow & { file_id: string; username: string; download_rate: number | null }
     >(
       `SELECT f.file_id, u.username, u.download_rate, ${READABLE}
-       FROM share_tickets t JOIN shares s ON s.id = t.share_id ${OF_AN_ACCOUNT}
-         JOIN share_files g ON g.share_id = s.id ${THERE} ${JOIN_BLOCK}
+       FROM share_tickets t JOIN shares s ON s.id = t.share_id ${JOIN_OWNER}
+         JOIN share_files g ON g.share_id = s.id ${JOIN_FILES} ${JOIN_BLOCK}
        WHERE t.share_id = ? AND t.ticket_hash = ? AND t.expires_at > ? AND g.number = ? AND ${IS_OPEN}
-         AND (s.recipient_id IS NULL OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id AND ${IS_PRESENT('r')}))`,
+         AND (s.recipient_id IS NULL OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id AND ${isUsable('r')}))`,
       ...[start, block, id, ticketHash, now, number, now],
     );
     if (!row) return undefined;
@@ -301,7 +263,41 @@ export class SharesTable extends Queries {
     return { fileId, file: parse(row), username, downloadRate };
   }
 
-  /** Ends what has expired, and what is used up once no ticket is left; forgets what ended before `endedBefore`. */
+  /** Lists the open shares for an account. */
+  listReceived(recipientId: string, now: number): Promise<ReceivedRow[]> {
+    return this.sql.query<ReceivedRow>(
+      `SELECT s.id, s.owner, COALESCE(u.identity, '') AS identity, s.letter, s.files, s.created_at, s.expires_at,
+         s.downloads, s.downloaded,
+         (SELECT COUNT(*) FROM share_files g ${JOIN_FILES} WHERE g.share_id = s.id) AS present
+       FROM shares s ${JOIN_OWNER} WHERE s.recipient_id = ? AND ${IS_OPEN}`,
+      recipientId,
+      now,
+    );
+  }
+
+  /** Ends a share that the recipient declines; its owner sees that it has ended. False if there is none. */
+  endReceived(id: string, recipientId: string, now: number): Promise<boolean> {
+    return this.sql.transaction(async (tx) => {
+      const [share] = await tx.query<{ owner: string; recipient: string }>(
+        `SELECT owner, recipient FROM shares WHERE id = ? AND recipient_id = ? AND ended_at IS NULL ${tx.dialect.forUpdate}`,
+        id,
+        recipientId,
+      );
+      if (!share) return false;
+      await endShare(tx, id, 'ended', now, true);
+      const detail = `${id} by ${share.recipient}`;
+      await recordAudit(tx, {
+        at: now,
+        actor: 'account',
+        account: share.owner,
+        action: 'share ended',
+        detail,
+      });
+      return true;
+    });
+  }
+
+  /** Ends expired shares, and used-up ones once no ticket is left. Deletes rows that ended before `endedBefore`. */
   async expire(now: number, endedBefore: number): Promise<void> {
     await this.sql.execute('DELETE FROM share_tickets WHERE expires_at <= ?', now);
     const over = await this.sql.query<{ id: string; ending: Ending }>(
@@ -315,12 +311,12 @@ export class SharesTable extends Queries {
     for (const { id, ending } of over) {
       await this.sql.transaction(async (tx) => {
         const text = `SELECT 1 FROM shares WHERE id = ? AND ended_at IS NULL ${tx.dialect.forUpdate}`;
-        if ((await tx.query(text, id)).length > 0) await close(tx, id, ending, now, true);
+        if ((await tx.query(text, id)).length > 0) await endShare(tx, id, ending, now, true);
       });
     }
     await this.sql.execute('DELETE FROM shares WHERE ended_at < ?', endedBefore);
   }
 }
 
-/** The next round goes on. */
+/** The sweeper's next round ends the rest. */
 const EXPIRED_AT_ONCE = 100;

@@ -1,45 +1,51 @@
-/** What stands between visitors, who have no account, and what they may know: the same for shares and requests. */
+/** Checks that shares and file requests have in common for visitors, who have no account. */
 import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
-import type { AddressCount } from './visits-table.ts';
 
-/** Of requests that name a link, from one address on one node: so many a second, and those of half a minute at once. */
+/** Requests per second that name a link, from one address on one node; half a minute's worth may come at once. */
 const VISITS_A_SECOND = 10;
 
 export type Refusal = 'unknown' | 'over' | 'limit';
 
-/** Whoever asks without a token. */
+/** A request by a visitor. */
 export interface Visit {
   id: string;
-  /** What limits go by; see caller-address.ts. */
+  /** The address that limits apply to; see caller-address.ts. */
   network: string;
-  /** Many people may have this address; see caller-address.ts. */
+  /** Whether many people may have this address; see caller-address.ts. */
   shared: boolean;
   access: string | undefined;
 }
 
-/** An address that many people may have gets as much as the link has: it cannot be told who of them it is. */
-export const addressCount = (
+/** Limits open uploads, or tickets, by the visitor's address. */
+export interface AddressLimit {
+  /** A digest: the database does not learn the address. */
+  address: string;
+  most: number;
+}
+
+/** An address that many people may have gets as much as the link allows, since its users cannot be told apart. */
+export const addressLimit = (
   { id, network, shared }: Visit,
   { ofAddress, ofLink }: { ofAddress: number; ofLink: number },
-): AddressCount => ({
+): AddressLimit => ({
   address: hash('sha256', `${id} ${network}`, 'hex'),
   most: shared ? ofLink : ofAddress,
 });
 
-class LinkOver extends ApiError {
-  override name = 'LinkOver';
+class LinkEnded extends ApiError {
+  override name = 'LinkEnded';
 
   constructor(ended: Ending, message: string) {
     super(410, message, { extra: { ended } });
   }
 }
 
-/** Longer ones are not even hashed. */
-const MOST_CHARS = 100;
+/** Longer values are refused without hashing them. */
+const MAX_ACCESS_CHARS = 100;
 
 export const iso = (time: number) => new Date(time).toISOString();
 export const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
@@ -53,49 +59,45 @@ export interface VisitorDependencies {
 
 export class Visitors {
   readonly #deps: VisitorDependencies;
-  readonly #words: Record<Ending, string>;
+  readonly #messages: Record<Ending, string>;
 
-  constructor(deps: VisitorDependencies, words: Record<Ending, string>) {
+  constructor(deps: VisitorDependencies, messages: Record<Ending, string>) {
     this.#deps = deps;
-    this.#words = words;
+    this.#messages = messages;
   }
 
-  /** Before an account gives visitors something to do. */
-  requireOn(): void {
+  requireSharing(): void {
     if (!this.#deps.config.shares) throw new ApiError(403, 'sharing is switched off on this server');
   }
 
-  /** What a link is for. The same answer whether there never was one, the caller does not know it, or nothing is shared here at all. */
+  /** Answers the same 404 whether the link never existed, the caller does not know it, or sharing is switched off. */
   async find<T extends object>(
     { access, network }: Visit,
     find: (accessHash: string) => Promise<T | { ending: Ending } | undefined>,
   ): Promise<T> {
-    await this.requireSeldom(network);
-    const known = this.#deps.config.shares && access !== undefined && access.length < MOST_CHARS;
-    const found = known ? await find(hash('sha256', access, 'hex')) : undefined;
-    if (!found) throw this.unknown();
-    if ('ending' in found) throw this.over(found.ending as Ending);
-    return found;
+    await this.limitVisits(network);
+    const known = this.#deps.config.shares && access !== undefined && access.length < MAX_ACCESS_CHARS;
+    const link = known ? await find(hash('sha256', access, 'hex')) : undefined;
+    if (!link) throw this.unknown();
+    if ('ending' in link) throw this.ended(link.ending as Ending);
+    return link;
   }
 
-  async requireSeldom(network: string): Promise<void> {
+  async limitVisits(network: string): Promise<void> {
     if (!(await this.#deps.rateLimiter.isTooFrequent(`visit ${network}`, VISITS_A_SECOND))) return;
-    throw this.refused(
-      'limit',
-      new TryLater(429, 'too many requests from your address; try again later', 60),
-    );
+    throw this.refuse('limit', new TryLater(429, 'too many requests from your address; try again later', 60));
   }
 
   unknown(): ApiError {
-    return this.refused('unknown', new ApiError(404, 'there is no such link'));
+    return this.refuse('unknown', new ApiError(404, 'there is no such link'));
   }
 
-  over(ending: Ending): ApiError {
-    return this.refused('over', new LinkOver(ending, this.#words[ending]));
+  ended(ending: Ending): ApiError {
+    return this.refuse('over', new LinkEnded(ending, this.#messages[ending]));
   }
 
-  /** Counts it. */
-  refused(reason: Refusal, error: ApiError): ApiError {
+  /** Counts a refusal and returns its error. */
+  refuse(reason: Refusal, error: ApiError): ApiError {
     this.#deps.onRefusal?.(reason);
     return error;
   }

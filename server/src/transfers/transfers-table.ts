@@ -14,7 +14,7 @@ import { lockDir } from '../files/directories-table.ts';
 import { insertFile } from '../files/file-changes-table.ts';
 import { isOverQuota, lockUsage } from '../files/quota.ts';
 import { countSome, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
-import { forgetUpload, visitOf } from '../sharing/visits-table.ts';
+import { deleteUpload, findUploadSession } from '../sharing/request-rows.ts';
 import { outdate, outdateFile } from '../upkeep/documents-table.ts';
 import { forgetArrivals } from './arrivals-table.ts';
 import {
@@ -134,7 +134,7 @@ export class TransfersTable extends Queries {
         return { ...sessionOf(row), transfer: row.file_id === null ? undefined : stateOf(row) };
       },
       visitor: async (tokenHash, now) => {
-        const row = await visitOf<TransferState>(this.sql, tokenHash, transferId, STATE, now);
+        const row = await findUploadSession<TransferState>(this.sql, tokenHash, transferId, STATE, now);
         return row && { ...sessionOf(row), transfer: stateOf(row) };
       },
     };
@@ -253,7 +253,7 @@ export class TransfersTable extends Queries {
       if (row.touched_at >= untouchedSince) return false;
       await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', transferId);
       await forgetPull(tx, transferId);
-      await forgetUpload(tx, transferId);
+      await deleteUpload(tx, transferId);
       await also?.(tx);
       if (keepVolumes) {
         await forgetVolumes(tx, row.file_id);

@@ -135,8 +135,8 @@ export class Sweeper {
     };
     await removeAll(() => transfers.untouchedSince(before, BATCH), before);
     const empty = now - limits.emptyUploadSeconds * 1000;
-    await removeAll(() => metadata.requests.emptySince(empty, BATCH), empty);
-    await removeAll(() => metadata.requests.leftOver(now - LEFT_OVER_MS, BATCH), Number.POSITIVE_INFINITY);
+    await removeAll(() => metadata.requests.emptyUploads(empty, BATCH), empty);
+    await removeAll(() => metadata.requests.abandonedUploads(now - LEFT_OVER_MS, BATCH), Number.POSITIVE_INFINITY);
   }
 
   /** What has been there long enough; where that is very much, the rest in the next rounds. */

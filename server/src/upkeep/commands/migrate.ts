@@ -8,7 +8,7 @@ import { VolumeRejected } from '../../platform/errors.ts';
 import { inParallel } from '../../platform/parallel.ts';
 import { insertInto, type Sql, type Value } from '../../platform/sql/sql.ts';
 import { newName } from '../../platform/volumes/names.ts';
-import { copyShareParts } from '../../sharing/share-parts.ts';
+import { copyShareParts } from '../../sharing/share-rows.ts';
 import { insertArrived, isStreaming } from '../../transfers/streamed-table.ts';
 import type { TransferRow } from '../../transfers/transfers-table.ts';
 import { insertVolumes } from '../../transfers/volumes-table.ts';

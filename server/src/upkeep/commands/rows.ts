@@ -4,7 +4,7 @@ import { SESSION_COLUMNS } from '../../accounts/sessions-table.ts';
 import { FILE_COLUMNS, type FileRow } from '../../files/files-table.ts';
 import { insertInto, type Sql, type Value } from '../../platform/sql/sql.ts';
 import { REQUEST_COLUMNS, UPLOAD_COLUMNS } from '../../sharing/requests-table.ts';
-import { SHARE_COLUMNS } from '../../sharing/shares-table.ts';
+import { SHARE_COLUMNS } from '../../sharing/share-rows.ts';
 import { TRANSFER_COLUMNS, type TransferRow } from '../../transfers/transfer-rows.ts';
 
 const PAGE = 500;

@@ -71,6 +71,7 @@ const LONG = [
   // server gets of a password.
   /^tests\/cross\/(at-once|compare|factor|keys|keys-attacks|memory|tokens)\.test/,
   /^tests\/attacks\/(hostile-link|hostile-service|logins|store)\.test/,
+  /^tests\/released\//,
   /^tests\/(consumer\/openapi|faults\/memory|faults\/steps)\.test/,
 ];
 /**

@@ -83,9 +83,15 @@ export class Service {
     return this.#log;
   }
 
+  /** Creates the folder before the first start, to put something into it. */
+  async makeHome(): Promise<string> {
+    this.#home ||= await mkdtemp(join(tmpdir(), 'szafa-test-'));
+    return this.#home;
+  }
+
   async start(): Promise<this> {
     assert.equal(this.#running, undefined, 'the service runs already');
-    if (!this.#home) this.#home = await mkdtemp(join(tmpdir(), 'szafa-test-'));
+    await this.makeHome();
     const seenBefore = this.#log.length;
     const running = this.#spawn();
     this.#running = running;
@@ -157,7 +163,7 @@ export class Service {
 
   /** Starts a process that is expected to refuse, and returns its exit code. */
   async startAndFail(): Promise<number | NodeJS.Signals> {
-    if (!this.#home) this.#home = await mkdtemp(join(tmpdir(), 'szafa-test-'));
+    await this.makeHome();
     this.#running = this.#spawn();
     const late = setTimeout(() => this.#signalGroup('SIGKILL'), START_MS);
     try {

@@ -25,4 +25,5 @@ export * from './shares.ts';
 export * from './streamed.ts';
 export * from './thumbnails.ts';
 export * from './trash.ts';
+export * from './validate.ts';
 export * from './volume-socket.ts';

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findMismatch, routes } from '../src/index.ts';
+import { Type } from '../src/type.ts';
+
+const Answer = Type.Object({
+  ok: Type.Literal(true),
+  name: Type.String(),
+  size: Type.Integer(),
+  part: Type.Optional(Type.Number()),
+  ended: Type.Union([Type.String(), Type.Null()]),
+  list: Type.Array(Type.Object({ id: Type.String() })),
+});
+const right = { ok: true, name: 'a', size: 1, ended: null, list: [{ id: 'x' }] };
+
+test('an answer that has the shape of its schema passes, also with more than it names', () => {
+  assert.equal(findMismatch(Answer, right), undefined);
+  assert.equal(
+    findMismatch(Answer, { ...right, part: 0.5, ended: 'expired', list: [], more: {} }),
+    undefined,
+  );
+  assert.equal(findMismatch(Answer, { ...right, part: 2 }), undefined, 'a whole number is a number');
+});
+
+test('the first wrong part is named', () => {
+  for (const [answer, fault] of [
+    [null, ': object'],
+    [[], ': object'],
+    [{ ...right, ok: false }, 'ok: true'],
+    [{ ...right, name: undefined }, 'name: string'],
+    [{ ...right, size: 1.5 }, 'size: integer'],
+    [{ ...right, size: '1' }, 'size: integer'],
+    [{ ...right, ended: 5 }, 'ended: null'],
+    [{ ...right, list: {} }, 'list: array'],
+    [{ ...right, list: [{ id: 'x' }, {}] }, 'list[1].id: string'],
+    [{ ...right, list: [{ id: 'x' }, null] }, 'list[1]: object'],
+  ] as const) {
+    assert.equal(findMismatch(Answer, answer), fault);
+  }
+});
+
+test('inherited members are no members', () => {
+  const schema = Type.Object({ toString: Type.String() });
+  assert.equal(findMismatch(schema, {}), 'toString: string');
+});
+
+test('every schema of an answer uses only keywords that are checked, or that describe', () => {
+  const known = new Set(
+    'type const anyOf required properties items $id description examples pattern minimum maximum minItems maxItems minLength maxLength format additionalProperties'.split(
+      ' ',
+    ),
+  );
+  const visit = (schema: Record<string, unknown>, where: string) => {
+    for (const key of Object.keys(schema)) assert.ok(known.has(key), `${where}: ${key}`);
+    const parts = [
+      ...Object.values((schema['properties'] ?? {}) as object),
+      ...((schema['anyOf'] ?? []) as object[]),
+      ...(schema['items'] ? [schema['items'] as object] : []),
+    ];
+    for (const part of parts) visit(part as Record<string, unknown>, where);
+  };
+  for (const [name, { responses }] of Object.entries(routes)) {
+    for (const answer of Object.values(responses)) {
+      if (typeof answer !== 'string') visit(answer as unknown as Record<string, unknown>, name);
+    }
+  }
+});

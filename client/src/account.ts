@@ -24,7 +24,9 @@ import {
   type Unlocker,
 } from '@szafa/format';
 import type { Session } from '@szafa/protocol';
-import type { Api } from './api/api.ts';
+import { readKeys, readKeysForRecovery } from './accounts/calls.ts';
+import type { Api } from './call.ts';
+import { hasStatus } from './call.ts';
 import {
   ApiError,
   KeysChangedError,
@@ -153,7 +155,6 @@ export async function presentBag({ keys, signal }: AccountContext): Promise<Foun
   throw new LockedError('this account has no keys yet: log in with its password or passphrase once');
 }
 
-const hasStatus = (error: unknown, status: number) => error instanceof ApiError && error.status === status;
 /** The service may have acted, or not: there is no answer, or none of its own. */
 const isUncertain = (error: unknown) =>
   error instanceof NetworkError
@@ -166,8 +167,8 @@ const wrongPassword = (cause: unknown) => new WrongPasswordError('the current pa
 async function logsIn({ account, newApi, signal }: AccountContext, password: string): Promise<boolean> {
   const { username } = await account();
   try {
-    const { token } = await newApi().login({ username, password }, { signal });
-    await newApi(token).logout({ signal });
+    const { token } = await newApi().call('login', { body: { username, password }, signal });
+    await newApi(token).call('logout', { signal });
     return true;
   } catch (error) {
     // What is asked for a second factor has shown the right password.
@@ -209,7 +210,7 @@ async function stateOf(
 ): Promise<'before' | 'after' | 'another'> {
   try {
     if (counts && after === before?.text) return (await counts()) ? 'after' : 'before';
-    const text = await api.keys({ signal });
+    const text = await readKeys(api, { signal });
     if (text === after) return 'after';
     return text === before?.text ? 'before' : 'another';
   } catch (error) {
@@ -266,11 +267,15 @@ export async function changePassword(context: AccountContext, current: Proof, ne
       before,
       after,
       send: () =>
-        api.changePassword(
-          { current: now.authSecret, next: then.authSecret, ...(after !== undefined && { keys: after }) },
-          before?.tag,
-          { signal },
-        ),
+        api.call('changePassword', {
+          body: {
+            current: now.authSecret,
+            next: then.authSecret,
+            ...(after !== undefined && { keys: after }),
+          },
+          headers: { 'If-Match': before?.tag },
+          signal,
+        }),
       counts: () => logsIn(context, then.authSecret),
     });
   } catch (error) {
@@ -308,7 +313,7 @@ export async function changePassphrase(
   const way = await ownWay(context, before, given);
   const after = toBase64Url(await changeBag(engine, before.bag, way, { password: then.kek }));
   const body = { current: now.authSecret, next: authSecret, keys: after };
-  const send = () => api.changePassword(body, before.tag, { signal });
+  const send = () => api.call('changePassword', { body, headers: { 'If-Match': before.tag }, signal });
   await settle(context, { what: PASSPHRASE, before, after, send });
   await adopt(after);
   return 'changed';
@@ -328,7 +333,7 @@ export async function raiseFloor(context: AccountContext, proof: Proof, epoch: n
   if (before.bag.floor === epoch) return;
   const after = toBase64Url(await changeBag(engine, before.bag, way, { floor: epoch }));
   const body = { password: now.authSecret, keys: after };
-  const send = () => api.replaceKeys(body, before.tag, { signal });
+  const send = () => api.call('writeKeys', { body, headers: { 'If-Match': before.tag }, signal });
   await settle(context, { what: 'the key bag', before, after, send });
   await keys.replaced(after, { authSecret: now.authSecret });
 }
@@ -343,7 +348,7 @@ export async function setRecoveryKey(context: AccountContext, proof: Proof, key:
   const after = toBase64Url(await changeBag(engine, before.bag, way, { recovery: recovery.kek }));
   const identity = await identityOfBag(engine, before.bag, way);
   const body = { password: now.authSecret, keys: after, recovery: recovery.authSecret, ...identity };
-  const send = () => api.replaceKeys(body, before.tag, { signal });
+  const send = () => api.call('writeKeys', { body, headers: { 'If-Match': before.tag }, signal });
   await settle(context, { what: RECOVERY_KEY, before, after, send });
   await keys.replaced(after, { authSecret: now.authSecret });
 }
@@ -375,7 +380,7 @@ export async function replaceMaster(
     passkeys: 'second' as const,
     ...(recovery && { recovery: recovery.authSecret }),
   };
-  const send = () => api.changePassword(body, before.tag, { signal });
+  const send = () => api.call('changePassword', { body, headers: { 'If-Match': before.tag }, signal });
   await settle(context, { what: 'the master key', before, after, send });
   await keys.replaced(after, { kek, authSecret: now.authSecret });
 }
@@ -398,12 +403,12 @@ export async function recover(
 ): Promise<Entered> {
   const { username } = account;
   const old = await deriveRecoveryKeys(engine, account, recoveryKey);
-  const found = await api
-    .recover({ username, recovery: old.authSecret }, { signal })
-    .catch((error: unknown) => {
+  const found = await readKeysForRecovery(api, { username, recovery: old.authSecret }, { signal }).catch(
+    (error: unknown) => {
       if (!hasStatus(error, 401)) throw error;
       throw new WrongPasswordError('the username or the recovery key is wrong', { cause: error });
-    });
+    },
+  );
   const bag = parseBag(bytesOf(found.keys, 'bag', 'the key bag'));
   await checkBag(engine, bag, account, await pin?.load());
   const way = { type: 'recovery' as const, kek: old.kek };
@@ -419,14 +424,18 @@ export async function recover(
   const named = device === undefined ? {} : { device };
   const { kek } = files;
   try {
-    const session = await api.finishRecovery({ ...body, ...named }, found.tag, { signal });
+    const session = await api.call('finishRecovery', {
+      body: { ...body, ...named },
+      headers: { 'If-Match': found.tag },
+      signal,
+    });
     return { session, authSecret: own.authSecret, kek };
   } catch (error) {
     signal?.throwIfAborted();
     if (hasStatus(error, 412)) throw new KeysChangedError({ cause: error });
     if (!isUncertain(error)) throw error;
     const session = await api
-      .login({ username, password: own.authSecret, ...named }, { signal })
+      .call('login', { body: { username, password: own.authSecret, ...named }, signal })
       .catch((failure: unknown) => {
         signal?.throwIfAborted();
         if (hasStatus(failure, 401)) throw new UnchangedError(PASSWORD, error as Error);

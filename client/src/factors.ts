@@ -1,9 +1,15 @@
 /** The second factor of an account: codes from an authenticator app, which a login needs beside the password. It guards the login; keys it opens none. */
 import type { Bytes, Engine } from '@szafa/format';
-import type { Credentials, Factor, PasskeyAnswer, PasskeyRequest, Session } from '@szafa/protocol';
+import {
+  type Credentials,
+  type Factor,
+  findMismatch,
+  type PasskeyAnswer,
+  PasskeyRequest,
+  type Session,
+} from '@szafa/protocol';
 import { type AccountContext, derived, type Proof, settle } from './account.ts';
-import type { Api } from './api/api.ts';
-import { isPasskeyRequest } from './api/shapes.ts';
+import type { Api } from './call.ts';
 import { ApiError, FactorError, WrongPasswordError } from './errors.ts';
 
 const SECRET = 20;
@@ -32,8 +38,8 @@ export function wantedFactors(error: unknown): { factors: Factor[]; passkey?: Pa
   const body = error instanceof ApiError ? error.body : undefined;
   if (!Array.isArray(body?.['factors'])) return undefined;
   const factors = FACTORS.filter((one) => (body['factors'] as unknown[]).includes(one));
-  const passkey = body['passkey'];
-  return { factors, ...(isPasskeyRequest(passkey) && { passkey }) };
+  const passkey = body['passkey'] as PasskeyRequest;
+  return { factors, ...(findMismatch(PasskeyRequest, passkey) === undefined && { passkey }) };
 }
 
 const FACTORS: Factor[] = ['totp', 'passkey'];
@@ -50,7 +56,8 @@ export async function logIn(
 ): Promise<Session> {
   const { code, passkey } = credentials;
   try {
-    return await api.login(code === undefined ? credentials : { ...credentials, code: bare(code) }, {
+    return await api.call('login', {
+      body: code === undefined ? credentials : { ...credentials, code: bare(code) },
       signal,
     });
   } catch (error) {
@@ -88,7 +95,7 @@ export async function setTotp(
   const { authSecret: password } = await derived(context, proof);
   const { api, signal } = context;
   const body = { password, secret, code: bare(code) };
-  await settleCodes(context, true, () => api.setTotp(body, { signal }).catch(refused('code')));
+  await settleCodes(context, true, () => api.call('setTotp', { body, signal }).catch(refused('code')));
 }
 
 /** Without a second factor the FactorError says which would do, and what a passkey is to sign. */
@@ -101,7 +108,7 @@ export async function removeTotp(
   const { api, signal } = context;
   const body = { password, ...(code !== undefined && { code: bare(code) }), ...(passkey && { passkey }) };
   const given = passkey ? 'passkey' : code === undefined ? 'none' : 'code';
-  await settleCodes(context, false, () => api.removeTotp(body, { signal }).catch(refused(given)));
+  await settleCodes(context, false, () => api.call('removeTotp', { body, signal }).catch(refused(given)));
 }
 
 /** Only one of two devices that turn codes on at once does: whoever got no answer and finds them on takes them for its own. */
@@ -109,6 +116,6 @@ function settleCodes(context: AccountContext, on: boolean, send: () => Promise<u
   const { api, signal } = context;
   return settle(context, {
     ...{ what: 'the second factor', before: undefined, after: undefined, send },
-    counts: async () => (await api.factors({ signal })).totp === on,
+    counts: async () => (await api.call('factors', { signal })).totp === on,
   });
 }

@@ -24,7 +24,7 @@ export {
   type VolumeKey,
 } from '@szafa/format';
 export type { Change, Proof, Recovery, Renewed } from './account.ts';
-export { Api, type ApiOptions, type ByteRange, type CallOptions, type VolumeAnswer } from './api/api.ts';
+export { readServerInfo } from './accounts/calls.ts';
 export { defaultRetry, type RetryPolicy } from './api/retry.ts';
 export {
   fetchTransport,
@@ -32,8 +32,10 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './api/transport.ts';
+export { Api, type ApiOptions, type ByteRange, type CallOptions, type RouteRequest } from './call.ts';
 export * from './errors.ts';
 export { newTotpSecret, type Second, totpUri } from './factors.ts';
+export { eachFile, filePages, renameFiles } from './files/calls.ts';
 export { type CheckOptions, Keys, type PinStore } from './keys.ts';
 export type { Age, DirEntry, Entry } from './listing.ts';
 export type { EnteringPasskey, MadePasskey } from './passkeys.ts';
@@ -69,6 +71,7 @@ export {
 } from './shares/visit.ts';
 export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
 export { alike, displayName, fold, plainNameOf, safeSegments, withRoom } from './text.ts';
+export { readVolumeHeaders, type VolumeAnswer } from './transfers/calls.ts';
 export type { HeaderCache, HeaderCaches, Listed } from './transfers/download/header-cache.ts';
 export {
   type DownloadProgress,

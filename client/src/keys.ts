@@ -19,7 +19,8 @@ import {
   toBase64Url,
   type Unlocker,
 } from '@szafa/format';
-import type { Api } from './api/api.ts';
+import { readKeys, readTaggedKeys, writeFirstKeys } from './accounts/calls.ts';
+import type { Api } from './call.ts';
 import { LockedError, RetiredKeyError, SzafaError, TamperedError, WrongPasswordError } from './errors.ts';
 import { unlessAborted } from './pool.ts';
 import { missingKeys, requireUnused } from './unused-account.ts';
@@ -199,7 +200,7 @@ export class Keys {
   async found(signal?: AbortSignal): Promise<FoundBag | undefined> {
     const { api } = this.#options;
     const known = await this.#known();
-    const answer = await api.storedKeys({ signal });
+    const answer = await readTaggedKeys(api, { signal });
     if (!answer) {
       requireNever(known);
       await requireUnused(api, { signal, filesOnly: true });
@@ -271,7 +272,7 @@ export class Keys {
 
   /** Takes the bag over that the service has now, if it is another one. */
   async #look(before: OpenedBag): Promise<void> {
-    const text = await this.#options.api.keys();
+    const text = await readKeys(this.#options.api);
     const now = performance.now();
     if (text === undefined) throw missingKeys('it had them before');
     if (text !== before.text) {
@@ -292,7 +293,7 @@ export class Keys {
     const { way } = this;
     const known = await this.#known();
     this.#lookedAt = performance.now();
-    const text = (await api.keys(options)) ?? (await this.#makeFirst(way, known, options));
+    const text = (await readKeys(api, options)) ?? (await this.#makeFirst(way, known, options));
     return this.#open(text, way, known);
   }
 
@@ -326,8 +327,8 @@ export class Keys {
     const bag = await makeBag(engine, { serviceId, username }, { password: kek }, BAGLESS_PROFILE);
     const keys = toBase64Url(bag);
     const identity = await identityOfBag(engine, parseBag(bag), { type, kek });
-    if (await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options)) return keys;
-    const winner = await api.keys(options);
+    if (await writeFirstKeys(api, { password: authSecret, keys, ...identity }, options)) return keys;
+    const winner = await readKeys(api, options);
     if (winner === undefined) throw missingKeys('it said that there are some');
     return winner;
   }

@@ -9,6 +9,7 @@ import {
 } from '@szafa/format';
 import type { Directory, FileRecord } from '@szafa/protocol';
 import { ApiError, ConflictError, LockedError, SzafaError, WrongPasswordError } from './errors.ts';
+import { eachFile } from './files/calls.ts';
 import { forEach } from './pool.ts';
 import {
   forgetNames,
@@ -172,7 +173,7 @@ export async function listEntries(
   const doubtful = open.filter(({ at }) => isDoubtful(entries[at]!));
   if (doubtful.length > 0) {
     const now = await Array.fromAsync(
-      context.api.files({ signal, dirId }),
+      eachFile(context.api, 'listFiles', { signal, dirId }),
       (one) => [one.file_id, one] as const,
     );
     const byId = new Map(now);

@@ -20,7 +20,7 @@ import {
   presentBag,
   settle,
 } from './account.ts';
-import type { Api } from './api/api.ts';
+import type { Api } from './call.ts';
 import { ApiError, WrongPasswordError } from './errors.ts';
 
 /** A passkey that the browser has just made. @public */
@@ -43,14 +43,14 @@ export interface EnteringPasskey {
 }
 
 export function newPasskey({ api, signal }: AccountContext): Promise<NewPasskeyRequest> {
-  return api.newPasskey({ signal });
+  return api.call('newPasskey', { signal });
 }
 
 const PASSKEYS = 'the list of passkeys';
 
 /** Those that the service knows: what is in the bag beside them opens nothing any more, and goes. */
 async function known({ api, signal }: AccountContext): Promise<Set<string>> {
-  return new Set((await api.factors({ signal })).passkeys.map(({ id }) => id));
+  return new Set((await api.call('factors', { signal })).passkeys.map(({ id }) => id));
 }
 
 /** From now on a login with the password needs it, or another second factor. */
@@ -63,7 +63,7 @@ export async function addPasskey(context: AccountContext, proof: Proof, made: Ma
       what: PASSKEYS,
       before: undefined,
       after: undefined,
-      send: () => api.addPasskey({ password, ...rest }, undefined, { signal }),
+      send: () => api.call('addPasskey', { body: { password, ...rest }, signal }),
       counts: async () => (await known(context)).has(id),
     });
     return;
@@ -75,7 +75,7 @@ export async function addPasskey(context: AccountContext, proof: Proof, made: Ma
   const way = await ownWay(context, before, now);
   const after = toBase64Url(await changeBag(engine, before.bag, way, change));
   const body = { password: now.authSecret, ...rest, keys: after };
-  const send = () => api.addPasskey(body, before.tag, { signal });
+  const send = () => api.call('addPasskey', { body, headers: { 'If-Match': before.tag }, signal });
   await settle(context, { what: PASSKEYS, before, after, send });
   await keys.replaced(after, { authSecret: now.authSecret });
 }
@@ -98,7 +98,13 @@ export async function removePasskey(context: AccountContext, proof: Proof, id: s
     what: PASSKEYS,
     before,
     after,
-    send: () => api.removePasskey(id, body, changed ? before!.tag : undefined, { signal }),
+    send: () =>
+      api.call('removePasskey', {
+        params: { passkey_id: id },
+        body,
+        headers: { 'If-Match': changed ? before!.tag : undefined },
+        signal,
+      }),
     counts: async () => !(await known(context)).has(id),
   });
   if (!changed) return;
@@ -116,7 +122,7 @@ export async function enterWithPasskey(
 ): Promise<Pick<Entered, 'session' | 'kek'> & { account: AccountName }> {
   const named = device === undefined ? {} : { device };
   const session = await api
-    .passkeyLogin({ passkey: answer, ...named }, { signal })
+    .call('passkeyLogin', { body: { passkey: answer, ...named }, signal })
     .catch((error: unknown) => {
       if (!(error instanceof ApiError && error.status === 401)) throw error;
       throw new WrongPasswordError('the passkey does not open an account here', { cause: error });

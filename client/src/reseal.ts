@@ -3,6 +3,7 @@
  * sealed under the new one where it is under an earlier one. The volumes stay as they are, and so do the file keys that open them.
  * Requests, which cannot be sealed anew, are ended. Each batch counts as a whole once the service has it, and what is done shows in the list itself: cut off anywhere, the next run does what is left.
  */
+
 import {
   bytesOf,
   describeFile,
@@ -16,6 +17,7 @@ import {
 } from '@szafa/format';
 import { deliveredBy, type ListedRequest, limits } from '@szafa/protocol';
 import { ApiError, changedAgain, RetiredKeyError, SzafaError, TamperedError } from './errors.ts';
+import { readTrashed } from './files/calls.ts';
 import { forEach } from './pool.ts';
 import { resealOwn } from './shares/links.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from './stored-files.ts';
@@ -178,7 +180,7 @@ async function resealFile(
   // The name alone shows what is done.
   if (await isNamedBy(current)) return undefined;
   const answer = inTrash
-    ? await api.readTrashed(record.file_id, { signal })
+    ? await readTrashed(api, record.file_id, { signal })
     : await readHead(api, record.file_id, signal);
   if (!('szafa' in answer.encParams)) {
     for (const master of earlier) if (await isNamedBy(master)) throw otherName();
@@ -217,7 +219,7 @@ async function resealDirs(
   result: Resealed,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const { dir_id, name } of await api.listDirs({ signal })) {
+  for (const { dir_id, name } of (await api.call('listDirs', { signal })).dirs) {
     signal?.throwIfAborted();
     if ((await openDirName(engine, current!.key, name)) !== undefined) continue;
     for (const { key, epoch } of earlier) {
@@ -230,7 +232,7 @@ async function resealDirs(
       }
       const next = await sealDirName(engine, current!.key, opened);
       try {
-        await api.renameDir(dir_id, { name: next, match: name }, { signal });
+        await api.call('renameDir', { params: { dir_id }, body: { name: next, match: name }, signal });
         result.dirs++;
       } catch (error) {
         // Removed, renamed, or made anew under the same name meanwhile.
@@ -249,14 +251,16 @@ async function endRequests(
   result: Resealed,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const { id, own, ended } of await api.requests({ signal }).catch(orNone<ListedRequest[]>([]))) {
+  for (const { id, own, ended } of (
+    await api.call('listRequests', { signal }).catch(orNone({ requests: [] as ListedRequest[] }))
+  ).requests) {
     if (ended !== null) continue;
     try {
       if (
         epochOfShareRecord(bytesOf(own, 'share', 'what the server keeps beside a request')) >= current.epoch
       )
         continue;
-      await api.endRequest(id, { signal });
+      await api.call('endRequest', { params: { request_id: id }, signal });
       result.requests++;
     } catch (error) {
       if (!isAboutOne(error)) throw error;

@@ -1,6 +1,8 @@
 /** Files as the service has them, in the trash or not, and new headers and names for them. */
+
 import { type Bytes, type ResealedHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, type FileRecord, type NamesBody } from '@szafa/protocol';
+import { eachFile, renameFiles } from './files/calls.ts';
 import type { OpenContext } from './transfers/download/remote-file.ts';
 
 /** A file where the service has it. */
@@ -28,9 +30,9 @@ export async function allFiles(
   const look = async (records: AsyncIterable<FileRecord>, inTrash: boolean) => {
     for await (const record of records) if (isWanted(record)) found.set(record.file_id, { record, inTrash });
   };
-  await look(api.trash({ signal }), true);
-  await look(api.files({ signal }), false);
-  await look(api.trash({ signal }), true);
+  await look(eachFile(api, 'listTrash', { signal }), true);
+  await look(eachFile(api, 'listFiles', { signal }), false);
+  await look(eachFile(api, 'listTrash', { signal }), true);
   return [...found.values()];
 }
 
@@ -75,7 +77,7 @@ async function renameIn(
   const refused = new Set<string>();
   for (let left = files; left.length > 0; ) {
     const body = { files: left, ...(inTrash && { in_trash: true }) };
-    const changed = new Set(await api.renameFiles(body, { signal }));
+    const changed = new Set(await renameFiles(api, body, { signal }));
     if (changed.size === 0) break;
     const rest = left.filter(({ file_id }) => !changed.has(file_id));
     // A service that names none of them would be asked for ever.

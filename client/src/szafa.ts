@@ -1,4 +1,5 @@
 /** What an account is and can do, each in one method; what it takes is in files of their own. One file: it is the SDK as its users read it. */
+
 import {
   type AccountName,
   type Attributes,
@@ -38,9 +39,11 @@ import {
   replaceMaster,
   setRecoveryKey,
 } from './account.ts';
-import { Api, type ApiOptions, type CallOptions } from './api/api.ts';
+import { readProfile, readServerInfo } from './accounts/calls.ts';
+import { Api, type ApiOptions, type CallOptions } from './call.ts';
 import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
 import { logIn, removeTotp, type Second, setTotp } from './factors.ts';
+import { filePages } from './files/calls.ts';
 import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
 import { type DirEntry, type Entry, listEntries } from './listing.ts';
 import {
@@ -168,7 +171,7 @@ async function accountAt(
   username: string,
   { pins, onKnownElsewhere, signal }: ConnectOptions,
 ): Promise<AccountName> {
-  const { service_id: serviceId } = await api.service({ signal });
+  const { service_id: serviceId } = await readServerInfo(api, { signal });
   // One that cannot be read is told before anything is sent that it would have forbidden.
   await pins?.of(username).load();
   const known = (await pins?.services()) ?? [];
@@ -193,7 +196,7 @@ async function profiledAccount(
   options: ConnectOptions,
 ): Promise<ProfiledAccount> {
   const account = await accountAt(api, username, options);
-  const profile = await api.profile({ username }, options);
+  const profile = await readProfile(api, username, options);
   profileOf(profile);
   if (profile < ((await options.pins?.of(username).load())?.profile ?? 0)) {
     throw new TamperedError('profile', 'the server names an older KDF profile for this account than before');
@@ -277,7 +280,7 @@ export class Szafa {
 
   /** What a passkey is asked that comes in by itself. */
   static passkeyChallenge(options: ConnectOptions): Promise<PasskeyRequest> {
-    return new Api(options).passkeyChallenge({ signal: options.signal });
+    return new Api(options).call('passkeyChallenge', { signal: options.signal });
   }
 
   /** With a passkey that opens the keys; nobody has to say a name. */
@@ -331,7 +334,7 @@ export class Szafa {
     };
     const second = { ...(code !== undefined && { code }), ...(passkey && { passkey }) };
     const session = await (how === 'register'
-      ? api.register(credentials, { signal: options.signal })
+      ? api.call('register', { body: credentials, signal: options.signal })
       : logIn(api, { ...credentials, ...second }, askCode, options.signal));
     api.token = session.token;
     const kek = files && (await engine.hold(files.kek));
@@ -348,11 +351,11 @@ export class Szafa {
   }
 
   quota(options?: CallOptions): Promise<Quota> {
-    return this.api.quota(options);
+    return this.api.call('quota', { ...options });
   }
 
   async logout(options?: CallOptions): Promise<void> {
-    await this.api.logout(options);
+    await this.api.call('logout', { ...options });
     this.api.token = undefined;
   }
 
@@ -420,7 +423,7 @@ export class Szafa {
 
   /** What a login asks for beside the password. */
   factors(options?: CallOptions): Promise<Factors> {
-    return this.api.factors(options);
+    return this.api.call('factors', { ...options });
   }
 
   /** From now on a login needs a code of this secret, of `newTotpSecret`; the first one shows that the app has it. */
@@ -449,16 +452,16 @@ export class Szafa {
   }
 
   sessions(options?: CallOptions): Promise<ListedSession[]> {
-    return this.api.sessions(options);
+    return this.api.call('listSessions', { ...options }).then(({ sessions }) => sessions);
   }
 
   async endSession(id: string, options?: CallOptions): Promise<void> {
-    await this.api.endSession(id, options);
+    await this.api.call('endSession', { params: { session_id: id }, ...options });
   }
 
   /** All but this one; how many there were. */
   async endOtherSessions(options?: CallOptions): Promise<number> {
-    return (await this.api.endOtherSessions(options)).ended;
+    return (await this.api.call('endSessions', { ...options })).ended;
   }
 
   /** The account with all that it has, for good. */
@@ -469,7 +472,7 @@ export class Szafa {
       const account = await this.#account(signal).account();
       return (await deriveAccountKeys(engine, account, password, account.profile)).authSecret;
     };
-    await api.leave(raw ? password : await secret(), options);
+    await api.call('leave', { body: { password: raw ? password : await secret() }, ...options });
     api.token = undefined;
     await this.#options.pins?.of(this.username).forget();
   }
@@ -487,7 +490,7 @@ export class Szafa {
 
   /** What visitors have delivered is no part of the tree before it is taken over. */
   async *#ownPages(options: CallOptions & { dirId?: number | undefined }): AsyncGenerator<FileRecord[]> {
-    for await (const page of this.api.filePages(options)) {
+    for await (const page of filePages(this.api, 'listFiles', options)) {
       yield page.filter(({ file_name }) => deliveredBy(file_name) === undefined);
     }
   }
@@ -671,7 +674,7 @@ export class Szafa {
 
   /** Puts away what another account shares with this one: it ends. */
   async endReceived(id: string, options?: CallOptions): Promise<void> {
-    await this.api.endReceived(id, options);
+    await this.api.call('endReceived', { params: { share_id: id }, ...options });
   }
 
   /** What others compare with what they see of this account. */
@@ -722,7 +725,7 @@ export class Szafa {
 
   /** From now on nobody uploads by it. What was delivered stays. One that is over leaves the list. */
   async endRequest(id: string, options?: CallOptions): Promise<void> {
-    await this.api.endRequest(id, options);
+    await this.api.call('endRequest', { params: { request_id: id }, ...options });
   }
 
   /** Files that came by a request, and that were not taken over yet: they are in no list and no tree. */
@@ -747,11 +750,11 @@ export class Szafa {
 
   /** From now on nobody gets anything by it. One that is over leaves the list. */
   async endShare(id: string, options?: CallOptions): Promise<void> {
-    await this.api.endShare(id, options);
+    await this.api.call('endShare', { params: { share_id: id }, ...options });
   }
 
   /** Deletes one record for good, without the trash. */
   async remove(fileId: string, options?: CallOptions): Promise<void> {
-    await this.api.deleteFile(fileId, options);
+    await this.api.call('deleteFile', { params: { file_id: fileId }, ...options });
   }
 }

@@ -1,10 +1,12 @@
 /** What somebody tried against changes of an account, and what must come of it: the owner has the old state or the new one, and is told which. */
+
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newRecoveryKey } from '@szafa/format';
 import { bagBytes } from '../../format/vectors/bag-builder.ts';
+import { readKeys } from '../src/accounts/calls.ts';
 import { type ConnectOptions, Szafa } from '../src/index.ts';
 import { filePins } from '../src/node/index.ts';
 import { proxy, service } from './hostile.ts';
@@ -93,7 +95,7 @@ test('entries and masters that the service added, moved or took away stop every 
   const username = `${(await newUser()).username}_e`;
   const user = await Szafa.register(optionsFor(service.url), { username, password, recoveryKey: key });
   await user.replaceMaster({ password }, key);
-  const bytes = Buffer.from((await user.api.keys())!, 'base64url');
+  const bytes = Buffer.from((await readKeys(user.api))!, 'base64url');
   const text = JSON.parse(bytes.subarray(33).toString());
   const evil = engine.random(32);
   const [own, recovery] = text.entries;

@@ -1,4 +1,5 @@
 /** Shares between accounts, also over a service that exchanges keys, letters and whom they are for. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import type { ReceivedShare as ReceivedAnswer, ShareBody } from '@szafa/protocol
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { bytesSource, type ConnectOptions, type Entry, newTicket, type Szafa } from '../src/index.ts';
 import { fileContacts } from '../src/node/index.ts';
+import { readSharedVolume } from '../src/transfers/calls.ts';
 import { proxy, service } from './hostile.ts';
 import type { Hostility } from './proxy.ts';
 import { content, engine, newUser, quick, readAll, sameUser } from './service.ts';
@@ -95,7 +97,7 @@ test('who shares with an account asks for its name once, and shows that in the s
   await there.shareWith(bob.username, itemOf(entry));
   assert.equal(proxy.requests.filter(({ path }) => path.endsWith('/identity')).length, 1);
   const { sent } = proxy.requests.find(({ method, path }) => method === 'POST' && path === '/api/shares')!;
-  const { identity } = await alice.api.identity(bob.username);
+  const { identity } = await alice.api.call('readIdentity', { params: { username: bob.username } });
   const seen = (JSON.parse(sent.toString()) as ShareBody).to!.identity;
   assert.equal(seen, (await engine.sha256(utf8(identity))).toHex());
 });
@@ -141,7 +143,7 @@ test('both see the same fingerprints; keys are pinned when first seen, and other
   const naive = await sameUser(alice, proxy.url, more);
   assert.notEqual((await naive.contact(bob.username)).fingerprint, await bob.fingerprint());
   // The keys of another account are not taken for those of this one.
-  const theirs = await alice.api.identity(mallory.username);
+  const theirs = await alice.api.call('readIdentity', { params: { username: mallory.username } });
   proxy.hostility = onIdentity(theirs.identity);
   for (const who of [careful, naive])
     await assert.rejects(who.contact(bob.username), { code: 'tampered', stage: 'identity' });
@@ -160,8 +162,8 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   const first = await given(alice, bob, 'one.txt', 1);
   const second = await given(alice, bob, 'two.txt', 2);
   const toCarol = await given(alice, carol, 'three.txt', 3);
-  const [forCarol] = await carol.api.receivedShares();
-  const own = await bob.api.receivedShares();
+  const [forCarol] = (await carol.api.call('listReceived')).shares;
+  const own = (await bob.api.call('listReceived')).shares;
   const [one, two] = [own.find(({ id }) => id === first)!, own.find(({ id }) => id === second)!];
   const device = await sameUser(bob, proxy.url, more);
   assert.deepEqual(
@@ -202,7 +204,11 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
     ['another sender', { ...one, from: carol.username }, { code: 'tampered', stage: 'identity' }],
     [
       'another sender, with that one’s keys',
-      { ...one, from: carol.username, identity: (await bob.api.identity(carol.username)).identity },
+      {
+        ...one,
+        from: carol.username,
+        identity: (await bob.api.call('readIdentity', { params: { username: carol.username } })).identity,
+      },
       { code: 'tampered', stage: 'signature' },
     ],
     [
@@ -254,7 +260,7 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   await device.verifyContact(alice.username);
   assert.equal((await device.sharedWithMe())[0]!.verified, true);
   // The right letter, and what another share has behind it.
-  const header = (await bob.api.openReceived(second)).header;
+  const header = (await bob.api.call('openReceived', { params: { share_id: second } })).header;
   proxy.hostility = ({ path, body }) =>
     path === `/api/shared/${first}`
       ? { body: Buffer.from(JSON.stringify({ ...JSON.parse(body.toString()), header })) }
@@ -268,7 +274,7 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   proxy.hostility = () => undefined;
   const opened = await share.open();
   await opened.take(ticket);
-  const volume = await bob.api.readSharedVolume({ id: second, number: 1, ticket: theirs }, 1, 2 ** 20);
+  const volume = await readSharedVolume(bob.api, { id: second, number: 1, ticket: theirs }, 1, 2 ** 20);
   const body = Buffer.from(volume.body);
   proxy.hostility = ({ path }) =>
     path.includes(`/api/shares/${first}/files/1/chunk/1`) ? { body } : undefined;

@@ -1,9 +1,11 @@
 /** What an owner does to an account, with answers that get lost and a service that gives other keys. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newRecoveryKey } from '@szafa/format';
+import { readKeys } from '../src/accounts/calls.ts';
 import { bytesSource, type ConnectOptions, Szafa } from '../src/index.ts';
 import { filePins } from '../src/node/index.ts';
 import { proxy, service, stranger } from './hostile.ts';
@@ -56,12 +58,12 @@ test('a new password: the files stay, other sessions end, the session that chang
   const user = await newUser(service.url);
   const fileId = await withFile(user);
   const other = await login(user, password);
-  const before = await user.api.keys();
+  const before = await readKeys(user.api);
   assert.equal(await user.changePassword({ password }, next), 'changed');
-  assert.notEqual(await user.api.keys(), before);
+  assert.notEqual(await readKeys(user.api), before);
   await refusedLogin(user, password);
   await reads(user, next, fileId);
-  await assert.rejects(other.api.me(), { status: 401 });
+  await assert.rejects(other.api.call('me'), { status: 401 });
   assert.equal((await user.openFile(fileId)).metadata.name, 'kept');
   assert.equal(await user.changePassword({ password: next }, password), 'changed', 'by what it has learnt');
   await assert.rejects(user.changePassword({ password: 'wrong' }, next), { code: 'wrong-password' });
@@ -118,9 +120,9 @@ test('files under a passphrase: the password changes beside it, and it beside th
   const secrets = { username: `${username}_p`, password, passphrase };
   const user = await Szafa.register(optionsFor(service.url), secrets);
   const fileId = await withFile(user);
-  const bag = await user.api.keys();
+  const bag = await readKeys(user.api);
   assert.equal(await user.changePassword({ password }, next), 'changed');
-  assert.equal(await user.api.keys(), bag, 'the keys are not under the password');
+  assert.equal(await readKeys(user.api), bag, 'the keys are not under the password');
   assert.equal(await user.changePassword({ password }, next), 'already');
   const enter = (phrase: string) =>
     Szafa.login(optionsFor(service.url), { ...secrets, password: next, passphrase: phrase });
@@ -164,7 +166,7 @@ test('the recovery key opens the account once: then another one does', async () 
     });
   const back = await recover(first, second, next);
   assert.equal((await back.openFile(fileId)).metadata.name, 'kept');
-  await assert.rejects(user.api.me(), { status: 401 });
+  await assert.rejects(user.api.call('me'), { status: 401 });
   await refusedLogin(user, password);
   await reads(user, next, fileId);
   let asked = false;
@@ -198,7 +200,7 @@ test('a recovery from a service that gives other keys sends nothing that they co
   const username = `${(await newUser(service.url)).username}_h`;
   const user = await Szafa.register(optionsFor(service.url), { username, password, recoveryKey: key });
   const pins = freshPins();
-  const old = (await user.api.keys())!;
+  const old = (await readKeys(user.api))!;
   await user.changePassword({ password }, next);
   await (await sameUser(user, proxy.url, { pins })).checkKeys();
   const other = await Szafa.register(optionsFor(service.url), {
@@ -209,8 +211,8 @@ test('a recovery from a service that gives other keys sends nothing that they co
   const swapped = await withEntryOf(user, other);
   for (const [keys, refusal] of [
     [old, { code: 'tampered', stage: 'rollback' }],
-    [(await stranger.api.keys())!, { code: 'tampered', stage: 'owner' }],
-    [(await other.api.keys())!, { code: 'tampered', stage: 'owner' }],
+    [(await readKeys(stranger.api))!, { code: 'tampered', stage: 'owner' }],
+    [(await readKeys(other.api))!, { code: 'tampered', stage: 'owner' }],
     [swapped, { code: 'tampered', stage: 'rollback' }],
     ['AA', { code: 'unsupported', stage: 'suite' }],
   ] as const) {
@@ -253,7 +255,7 @@ test('a recovery from a service that gives other keys sends nothing that they co
 /** This account's bag with the recovery entry of another one. */
 async function withEntryOf(user: Szafa, other: Szafa): Promise<string> {
   const json = async (one: Szafa) => {
-    const bytes = Buffer.from((await one.api.keys())!, 'base64url');
+    const bytes = Buffer.from((await readKeys(one.api))!, 'base64url');
     return { head: bytes.subarray(0, 33), text: JSON.parse(bytes.subarray(33).toString()) };
   };
   const [own, foreign] = [await json(user), await json(other)];
@@ -264,12 +266,12 @@ async function withEntryOf(user: Szafa, other: Szafa): Promise<string> {
 test('keys that are not those of before stop every change before anything is sent', async () => {
   const user = await newUser(service.url);
   const pins = freshPins();
-  const old = (await user.api.keys())!;
+  const old = (await readKeys(user.api))!;
   await user.changePassword({ password }, next);
   await (await sameUser(user, proxy.url, { pins })).checkKeys();
   const answers: [body: object, status: number, stage: string][] = [
     [{ keys: old }, 200, 'rollback'],
-    [{ keys: await stranger.api.keys() }, 200, 'owner'],
+    [{ keys: await readKeys(stranger.api) }, 200, 'owner'],
     [{ error: 'none' }, 404, 'no-bag'],
   ];
   for (const [json, status, stage] of answers) {
@@ -303,17 +305,17 @@ test('sessions by their devices, the end of one and of all others, and of the ac
     ['phone', false],
   ]);
   await first.endSession(listed.find(({ device }) => device === 'laptop')!.id);
-  await assert.rejects(second.api.me(), { status: 401 });
-  await third.api.me();
+  await assert.rejects(second.api.call('me'), { status: 401 });
+  await third.api.call('me');
   assert.equal(await first.endOtherSessions(), 1);
-  await assert.rejects(third.api.me(), { status: 401 });
+  await assert.rejects(third.api.call('me'), { status: 401 });
   const pins = freshPins();
   const leaving = await sameUser(first, proxy.url, { pins });
   await leaving.checkKeys();
   await assert.rejects(leaving.deleteAccount({ password: 'wrong' }), { status: 403 });
   assert.ok(await pins.of(leaving.username).load());
   await leaving.deleteAccount({ password });
-  await assert.rejects(first.api.me(), { status: 401 });
+  await assert.rejects(first.api.call('me'), { status: 401 });
   assert.equal(await pins.of(leaving.username).load(), undefined);
   // The name is free, and what was known of the one before is no trouble to the next.
   await (await enter('register', 'desk')).checkKeys();

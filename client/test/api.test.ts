@@ -1,9 +1,12 @@
 /** What the SDK makes of answers, and of none: which calls are made again, and when it is enough. */
+
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { assertBytes } from '../../tests/harness/bytes.ts';
+import { readKeys, readKeysForRecovery, readTaggedKeys } from '../src/accounts/calls.ts';
+import { eachFile } from '../src/files/calls.ts';
 import {
   Api,
   type ApiOptions,
@@ -14,6 +17,7 @@ import {
   type TransportRequest,
 } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
+import { readVolume, writeVolume } from '../src/transfers/calls.ts';
 
 const retry = { forMs: 60_000, baseMs: 1, capMs: 2 };
 type Outcome = Error | number | object;
@@ -53,17 +57,17 @@ const cases: [string, Outcome[], number, number][] = [
 for (const [what, outcomes, always, once] of cases) {
   test(`${what}: asked ${always} times where that does no harm, else ${once}`, async () => {
     const reading = answering(outcomes);
-    await reading.api.me().catch(() => {});
+    await reading.api.call('me').catch(() => {});
     assert.equal(reading.requests.length, always);
     const making = answering(outcomes);
-    await making.api.createDir('x').catch(() => {});
+    await making.api.call('createDir', { body: { name: 'x' } }).catch(() => {});
     assert.equal(making.requests.length, once);
   });
 }
 
 test('trouble that lasts is told after the time for it', async () => {
   const lasting = answering([lost], { retry: { forMs: 50, baseMs: 1, capMs: 2 } });
-  await assert.rejects(lasting.api.me(), { code: 'network' });
+  await assert.rejects(lasting.api.call('me'), { code: 'network' });
   assert.ok(lasting.requests.length > 1);
 });
 
@@ -73,7 +77,7 @@ test('a wait ends when it is aborted', { timeout: 10_000 }, async () => {
     retry: { forMs: 600_000, baseMs: 60_000, capMs: 60_000 },
     onRetry: () => setImmediate(() => stop.abort(new Error('enough'))),
   });
-  await assert.rejects(patient.api.me({ signal: stop.signal }), /enough/);
+  await assert.rejects(patient.api.call('me', { signal: stop.signal }), /enough/);
 });
 
 test('Retry-After is believed up to five minutes', async () => {
@@ -89,7 +93,7 @@ test('Retry-After is believed up to five minutes', async () => {
       body: new Uint8Array(0),
     });
     const api = new Api({ server: 'http://service.invalid', transport, retry: { forMs: 0 } });
-    await assert.rejects(api.me(), { status: 503, retryAfter: taken });
+    await assert.rejects(api.call('me'), { status: 503, retryAfter: taken });
   }
 });
 
@@ -106,7 +110,7 @@ test('bytes of an attempt that failed are taken back', async () => {
   const onBytes = (bytes: number) => {
     moved += bytes;
   };
-  await api.writeVolume('t', 1, new Uint8Array(1000), { onBytes });
+  await writeVolume(api, 't', 1, new Uint8Array(1000), { onBytes });
   assert.equal(moved, 1000);
 });
 
@@ -120,7 +124,8 @@ test('a list comes page by page; a service that gives the same page for ever is 
     chunk_count: 1,
     created_at: '2026',
   });
-  const idsOf = async (api: Api) => (await Array.fromAsync(api.files())).map(({ file_id }) => file_id);
+  const idsOf = async (api: Api) =>
+    (await Array.fromAsync(eachFile(api, 'listFiles'))).map(({ file_id }) => file_id);
   const three = answering([
     { files: [file('a'), file('b')], next_cursor: 'one' },
     { files: [file('c')], next_cursor: 'two' },
@@ -139,8 +144,8 @@ test('the token goes where it is needed; the address may end in slashes', async 
   const { api, requests } = answering([{ token: 't', username: 'ann' }], {
     server: 'http://service.invalid/below//',
   });
-  await api.login({ username: 'ann', password: 'x' });
-  await api.me();
+  await api.call('login', { body: { username: 'ann', password: 'x' } });
+  await api.call('me');
   assert.deepEqual(
     requests.map(({ headers }) => headers['authorization']),
     [undefined, 'Bearer secret'],
@@ -168,10 +173,10 @@ test('node: a service that is not there has not heard of it, one that hangs up m
     using service = await serve((request) => request.socket.destroy());
     url = service.url;
     const api = new Api({ server: url, transport: node, retry: { forMs: 0 } });
-    await assert.rejects(api.createDir('x'), { code: 'network', sent: true });
+    await assert.rejects(api.call('createDir', { body: { name: 'x' } }), { code: 'network', sent: true });
   }
   const api = new Api({ server: url, transport: node, retry: { forMs: 0 } });
-  await assert.rejects(api.createDir('x'), { code: 'network', sent: false });
+  await assert.rejects(api.call('createDir', { body: { name: 'x' } }), { code: 'network', sent: false });
 });
 
 for (const [name, transport] of [
@@ -188,7 +193,7 @@ for (const [name, transport] of [
       response.writeHead(307, { location: `${elsewhere.url}${request.url}` }).end();
     });
     const api = new Api({ server: service.url, token: 'secret', transport, retry: { forMs: 0 } });
-    await assert.rejects(api.me());
+    await assert.rejects(api.call('me'));
     assert.equal(strangers, 0);
   });
 
@@ -200,7 +205,7 @@ for (const [name, transport] of [
       received = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>));
       response.setHeader('content-length', 11).end('{"ok":true}');
     });
-    await new Api({ server: service.url, transport }).writeVolume('t', 1, bytes);
+    await writeVolume(new Api({ server: service.url, transport }), 't', 1, bytes);
     assertBytes(received, bytes.slice());
   });
 
@@ -212,8 +217,8 @@ for (const [name, transport] of [
         response.end(Buffer.alloc(400));
       });
       const api = new Api({ server: service.url, transport, retry: { forMs: 0 } });
-      await assert.rejects(api.readVolume('f', 1, 999), { code: 'too-long' });
-      assert.equal((await api.readVolume('f', 1, 1000)).body.length, 1000);
+      await assert.rejects(readVolume(api, 'f', 1, 999), { code: 'too-long' });
+      assert.equal((await readVolume(api, 'f', 1, 1000)).body.length, 1000);
     }
   });
 }
@@ -222,33 +227,38 @@ test('what changes an account is not sent twice, and what a hostile service answ
   const secrets = { current: 'x', next: 'secret-word', keys: 'AQID' };
   const finish = { token: 't', password: 'secret-word', keys: 'AQID', recovery: 'A'.repeat(43) };
   for (const change of [
-    (api: Api) => api.changePassword(secrets, '"tag"'),
-    (api: Api) => api.finishRecovery(finish, '"tag"'),
-    (api: Api) => api.leave('secret-word'),
+    (api: Api) => api.call('changePassword', { body: secrets, headers: { 'If-Match': '"tag"' } }),
+    (api: Api) => api.call('finishRecovery', { body: finish, headers: { 'If-Match': '"tag"' } }),
+    (api: Api) => api.call('leave', { body: { password: 'secret-word' } }),
   ]) {
     const { api, requests } = answering([lost, {}]);
     await assert.rejects(change(api), NetworkError);
     assert.equal(requests.length, 1);
   }
   const { api, requests } = answering([{ ok: true }]);
-  await api.changePassword(secrets, '"tag"');
-  await api.changePassword({ current: 'x', next: 'secret-word' }, undefined);
+  await api.call('changePassword', { body: secrets, headers: { 'If-Match': '"tag"' } });
+  await api.call('changePassword', { body: { current: 'x', next: 'secret-word' } });
   assert.deepEqual(
-    requests.map(({ headers }) => headers['if-match']),
+    requests.map(({ headers }) => headers['If-Match']),
     ['"tag"', undefined],
   );
   const ended = answering([lost, 404]);
-  await ended.api.endSession('ab');
+  await ended.api.call('endSession', { params: { session_id: 'ab' } });
   assert.equal(ended.requests.length, 2, 'it had worked');
   const session = { id: 'ab', device: '', created_at: '', used_at: '', current: true };
   const whole = { ...session, scope: 'full', dir_id: null, expires_at: null, passkey: null };
-  assert.deepEqual(await answering([{ sessions: [whole] }]).api.sessions(), [whole]);
+  assert.deepEqual((await answering([{ sessions: [whole] }]).api.call('listSessions')).sessions, [whole]);
   for (const sessions of [undefined, 'x', [session], [{ ...whole, id: '../x' }], [{ ...whole, device: 7 }]]) {
-    await assert.rejects(answering([{ sessions }]).api.sessions(), NotTheServiceError);
+    await assert.rejects(
+      answering([{ sessions }])
+        .api.call('listSessions')
+        .then(({ sessions }) => sessions),
+      NotTheServiceError,
+    );
   }
   // Keys without a tag can be read, and not replaced.
   const keys = answering([{ keys: 'AQID', token: 't' }]).api;
-  assert.equal(await keys.keys(), 'AQID');
-  await assert.rejects(keys.storedKeys(), NotTheServiceError);
-  await assert.rejects(keys.recover({ username: 'a', recovery: 'r' }), NotTheServiceError);
+  assert.equal(await readKeys(keys), 'AQID');
+  await assert.rejects(readTaggedKeys(keys), NotTheServiceError);
+  await assert.rejects(readKeysForRecovery(keys, { username: 'a', recovery: 'r' }), NotTheServiceError);
 });

@@ -1,10 +1,12 @@
 /** The key bag in the hands of a hostile service. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fromBase64Url, type Master, sealHeader, toBase64Url } from '@szafa/format';
 import { type BagParts, bagBytes, bagJson } from '../../format/vectors/bag-builder.ts';
+import { readKeys, readServerInfo } from '../src/accounts/calls.ts';
 import { bytesSource, type ConnectOptions, type Pin, Szafa } from '../src/index.ts';
 import { filePins } from '../src/node/index.ts';
 import { flipped, proxy, type Refusal, service, stranger, szafa } from './hostile.ts';
@@ -24,10 +26,10 @@ const onService =
     path === '/api/service' ? answer({ service_id, version: '1', features: [] }) : undefined;
 
 const accountOf = async (user: Szafa) => ({
-  serviceId: (await user.api.service()).service_id,
+  serviceId: (await readServerInfo(user.api)).service_id,
   username: user.username,
 });
-const sealBag = async (user: Szafa) => (await user.api.keys())!;
+const sealBag = async (user: Szafa) => (await readKeys(user.api))!;
 const freshPins = () => filePins(mkdtempSync(join(service.folder, 'pins-')), proxy.url);
 
 /** A bag of this account as another device of its owner would write it. */

@@ -1,8 +1,10 @@
 /** Small files that travel together, with the real service behind a proxy that sees every request. */
+
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits, pathOf } from '@szafa/protocol';
 import { assertBytes } from '../../tests/harness/bytes.ts';
+import { filePages } from '../src/files/calls.ts';
 import { bytesSource, type Szafa, type UploadProgress } from '../src/index.ts';
 import { batching, nodeTransport } from '../src/node/index.ts';
 import { type HostileProxy, startProxy } from './proxy.ts';
@@ -60,7 +62,7 @@ function putAll(
 /** Each is there once, with its bytes. */
 async function assertThere(szafa: Szafa, numbers: number[]): Promise<void> {
   const tree = await (await sameUser(szafa, service.url)).tree();
-  const files = (await Array.fromAsync(szafa.api.filePages())).flat();
+  const files = (await Array.fromAsync(filePages(szafa.api, 'listFiles'))).flat();
   assert.equal(files.length, numbers.length);
   for (const at of numbers) {
     const node = tree.file(`f${at}`);

@@ -1,10 +1,12 @@
 /** What came by a request, in the hands of its owner: on two devices at once, and beside a server that lies. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestAccess, toBase64Url } from '@szafa/format';
 import { pathOf } from '@szafa/protocol';
-import { Api } from '../src/api/api.ts';
+import { Api, linkHeaders } from '../src/call.ts';
 import { bytesSource, parseRequest, RequestVisit } from '../src/index.ts';
+import { completeTransfer, readVolumeHeaders, writeVolume } from '../src/transfers/calls.ts';
 import { ask, filesOf, more, visiting } from './ask.ts';
 import { proxy, service } from './hostile.ts';
 import { content, engine, optionsFor, sameUser } from './service.ts';
@@ -110,7 +112,9 @@ test('what two devices do to a delivery at the same moment is done by one, and t
   };
   try {
     const files = [first!.fileId];
-    meanwhile(pathOf('readTrashed', { file_id: first!.fileId }), () => owner.api.emptyTrash(files));
+    meanwhile(pathOf('readTrashed', { file_id: first!.fileId }), () =>
+      owner.api.call('emptyTrash', { body: { files } }).then(({ removed }) => removed),
+    );
     await assert.rejects(device.dropDelivery(first!), { code: 'conflict' });
     meanwhile(pathOf('renameFiles'), () => owner.dropDelivery(second!));
     await assert.rejects(device.takeOver(second!), { code: 'conflict' });
@@ -134,7 +138,7 @@ test('what is not wanted is dropped, and nothing that is one’s own since', asy
     [kept!.fileId],
   );
   await assert.rejects(device.dropDelivery(unwanted!), { code: 'conflict' });
-  const before = (await owner.api.headVolume(kept!.fileId, 1)).encParams;
+  const before = (await readVolumeHeaders(owner.api, kept!.fileId, 1)).encParams;
   const encParams = Buffer.from(JSON.stringify(before)).toString('base64');
   await device.takeOver(kept!);
   for (const who of [device, owner])
@@ -167,10 +171,14 @@ test('whatever a visitor writes beside it, a delivery is taken over or dropped',
   const send = async (encParams: object) => {
     const token = toBase64Url(engine.random(32));
     const body = { upload_token: token, chunk_count: 1, chunks: [{ size: 10 }] };
-    const { transfer_id } = await api.beginUpload(id, body, { access });
+    const { transfer_id } = await api.call('beginUpload', {
+      params: { request_id: id },
+      headers: linkHeaders(access),
+      body,
+    });
     const { server: at, ...options } = optionsFor(service.url);
     const visitor = new Api({ ...options, server: at, token });
-    await visitor.writeVolume(transfer_id, 1, content(10), { sha256 });
+    await writeVolume(visitor, transfer_id, 1, content(10), { sha256 });
     const total_sha256 = sha256;
     const said = {
       file_name: 'x',
@@ -179,7 +187,7 @@ test('whatever a visitor writes beside it, a delivery is taken over or dropped',
       chunk_count: 1,
       enc_params: { ...encParams },
     };
-    await visitor.completeStreamed(transfer_id, said);
+    await completeTransfer(visitor, transfer_id, said);
   };
   // As what only an owner's own header has.
   for (const params of [{ szafa: 1 }, { szafa: 99, szafa_delivery: 1, sealed: 'AAAA' }, {}])

@@ -1,8 +1,11 @@
 /** What somebody tried with a master key that a rekey has retired, and what happens to a device of the owner that did not know of it. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromBase64Url, newRecoveryKey, parseBag, parseHeader, sealBag, toBase64Url } from '@szafa/format';
+import { readKeys } from '../src/accounts/calls.ts';
 import { bytesSource, type Pins, RequestVisit, RetiredKeyError, Szafa } from '../src/index.ts';
+import { readVolumeHeaders } from '../src/transfers/calls.ts';
 import { proxy } from './hostile.ts';
 import { hostile, json, newUser, next, optionsFor, sameUser, withFile } from './hostile-account.ts';
 import { memoryJournal } from './memory-journal.ts';
@@ -10,9 +13,9 @@ import { visiting } from './resealing.ts';
 import { content, quick as engine, password, readAll } from './service.ts';
 
 const retired = { code: 'tampered', stage: 'epoch', name: 'RetiredKeyError' };
-const bagOf = async (user: Szafa) => parseBag(fromBase64Url((await user.api.keys())!));
+const bagOf = async (user: Szafa) => parseBag(fromBase64Url((await readKeys(user.api))!));
 const epochOf = async (user: Szafa, fileId: string) =>
-  parseHeader((await user.api.headVolume(fileId, 1)).encParams).epoch;
+  parseHeader((await readVolumeHeaders(user.api, fileId, 1)).encParams).epoch;
 
 /** A session, and a process of the same one that still has the master key of before the rekey: as good as a thief with the server's help. */
 async function rekeyed(): Promise<{ owner: Szafa; old: Szafa; kept: string }> {
@@ -103,7 +106,7 @@ test('floor: another password alone does not stop a session that has the master 
 
 test('floor: an older key bag in the middle of a session is refused, also without pins', async (t) => {
   const user = await newUser();
-  const before = await user.api.keys();
+  const before = await readKeys(user.api);
   const owner = await sameUser(user);
   await owner.replaceMaster({ password }, undefined);
   await owner.finishRekey({ password });
@@ -305,7 +308,7 @@ test('floor: a pin of the bag with the floor refuses the one before it, on every
   const user = await newUser();
   await user.replaceMaster({ password }, undefined);
   await user.reseal();
-  const before = (await user.api.keys())!;
+  const before = (await readKeys(user.api))!;
   const device = await Szafa.login(optionsFor(proxy.url, { pins: store }), {
     username: user.username,
     password,

@@ -1,4 +1,5 @@
 /** Somebody who was given a file key, and the server, put volumes of their own in the place of the owner's: no reader gives out a byte of them. */
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync } from 'node:fs';
@@ -16,6 +17,7 @@ import {
   type Szafa,
 } from '../src/index.ts';
 import { downloadToFile, fileRevs } from '../src/node/index.ts';
+import { readVolumeHeaders } from '../src/transfers/calls.ts';
 import { ask, more, visiting } from './ask.ts';
 import { proxy, service } from './hostile.ts';
 import type { Hostility } from './proxy.ts';
@@ -277,7 +279,7 @@ test('a header without the mark, shown again, is refused by a device that has se
   const owner = await newUser(service.url, more);
   await owner.upload(bytesSource(whole), { path: 'film', volumeSize: VOLUME });
   const before = await entryAt(owner, 'film');
-  const { encParamsText } = await owner.api.headVolume(before.fileId, 1);
+  const { encParamsText } = await readVolumeHeaders(owner.api, before.fileId, 1);
   const revs = fileRevs(mkdtempSync(join(service.folder, 'revs-')), service.url);
   const device = await sameUser(owner, proxy.url, { ...more, revs });
   await device.shareLink([{ entry: before, name: 'film' }]);

@@ -1,4 +1,5 @@
 /** A service behind a hostile proxy, a file under attack, and what the proxy may change of it. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from '@szafa/format';
 import { encodeEncParams, type FileRecord } from '@szafa/protocol';
 import { bytesSource, Szafa } from '../src/index.ts';
 import { downloadToFile, fileJournal } from '../src/node/index.ts';
+import { readVolume } from '../src/transfers/calls.ts';
 import { type HostileProxy, type Hostility, isVolume, type Passing, startProxy, volumeOf } from './proxy.ts';
 import {
   content,
@@ -101,6 +103,6 @@ export const inHeader = (change: (json: Record<string, unknown>) => object) =>
 
 /** A volume of another file, fetched as the owner of it. */
 export async function volume(owner: Szafa, record: FileRecord, idx: number) {
-  const answer = await owner.api.readVolume(record.file_id, idx, 2 ** 20);
+  const answer = await readVolume(owner.api, record.file_id, idx, 2 ** 20);
   return { ...answer, body: Buffer.from(answer.body) };
 }

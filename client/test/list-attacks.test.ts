@@ -64,9 +64,12 @@ test('lists of anything: another kind of value in any field is not this service,
     proxy.hostility = () => ({ status: 200, body });
     await assert.rejects(user.list(), { code: 'not-the-service' });
     await assert.rejects(user.dirs(), { code: 'not-the-service' });
-    await assert.rejects(user.api.received('x'), { code: 'not-the-service' });
+    await assert.rejects(
+      user.api.call('received', { params: { transfer_id: 'x' } }).then(({ received }) => received),
+      { code: 'not-the-service' },
+    );
     const credentials = { username: 'somebody', password: 'a password of his' };
-    await assert.rejects(user.api.login(credentials), { code: 'not-the-service' });
+    await assert.rejects(user.api.call('login', { body: credentials }), { code: 'not-the-service' });
   }
   proxy.hostility = () => undefined;
 });

@@ -1,4 +1,5 @@
 /** What is secret does not stay in memory, and what is borrowed comes back. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -8,6 +9,7 @@ import { assertBytes } from '../../tests/harness/bytes.ts';
 import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSupply } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import { range } from '../src/pool.ts';
+import { readVolume, volumeReader } from '../src/transfers/calls.ts';
 import { RemoteFile, type VolumeReader } from '../src/transfers/download/remote-file.ts';
 import { inRoom } from '../src/transfers/download/room.ts';
 import { VolumeMemory } from '../src/upload/memory.ts';
@@ -240,13 +242,13 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   assertBytes(await remote.readRange(500, 2000), content(5 * SIZE).slice(500, 2500));
   assert.equal(out(), 0, 'a range');
   const api: VolumeReader = {
-    readVolume: (id, idx, most, more) => user.api.readVolume(id, idx, most, { ...more, into: undefined }),
-    readDigests: (id) => user.api.readDigests(id),
+    readVolume: (id, idx, most, more) => readVolume(user.api, id, idx, most, { ...more, into: undefined }),
+    readDigests: volumeReader(user.api).readDigests,
   };
   await new RemoteFile({ engine: counted, api }, entry!.fileId, remote.header).verify();
   assert.equal(out(), 0, 'volumes that came in memory of their own');
   const header = { ...remote.header, totalSha256: '0'.repeat(64) };
-  const others = new RemoteFile({ engine: counted, api: user.api }, entry!.fileId, header);
+  const others = new RemoteFile({ engine: counted, api: volumeReader(user.api) }, entry!.fileId, header);
   await assert.rejects(others.verify(), { stage: 'digests' });
   assert.equal(out(), 0, 'volumes that are not the declared ones');
   const asked = Promise.withResolvers<AbortSignal>();

@@ -41,20 +41,22 @@ for (const [name, used] of transports) {
     const api = new Api({ ...options, onRetry: (_, wait) => waits.push(wait) });
     let failures = 2;
     proxy.before = () => (failures-- > 0 ? 'cut' : undefined);
-    assert.equal((await api.me()).username, szafa.username);
+    assert.equal((await api.call('me')).username, szafa.username);
     assert.equal(waits.length, 2);
     failures = 1;
     proxy.before = () => (failures-- > 0 ? { status: 503, headers: { 'retry-after': '1' } } : undefined);
     const started = performance.now();
-    await api.quota();
+    await api.call('quota');
     assert.ok(performance.now() - started >= 990);
     proxy.requests.length = 0;
     proxy.before = () => 'cut';
-    await assert.rejects(api.createDir('once'), { code: 'network' });
-    await assert.rejects(api.cloneFile('x', null), { code: 'network' });
+    await assert.rejects(api.call('createDir', { body: { name: 'once' } }), { code: 'network' });
+    await assert.rejects(api.call('cloneFile', { params: { file_id: 'x' }, body: { dir_id: null } }), {
+      code: 'network',
+    });
     assert.equal(proxy.requests.length, 2);
     proxy.before = () => ({ status: 507, body: Buffer.from('{"error":"full"}') });
-    await assert.rejects(api.init({} as never), {
+    await assert.rejects(api.call('init', { body: {} as never }), {
       code: 'api',
       status: 507,
       kind: 'no-space',
@@ -73,8 +75,11 @@ for (const [name, used] of transports) {
       lost = true;
       return 'cut';
     };
-    await api.deleteFile(fileId);
-    await assert.rejects(api.deleteFile(fileId), { code: 'api', status: 404 });
+    await api.call('deleteFile', { params: { file_id: fileId } });
+    await assert.rejects(api.call('deleteFile', { params: { file_id: fileId } }), {
+      code: 'api',
+      status: 404,
+    });
     proxy.hostility = () => undefined;
   });
 
@@ -82,13 +87,13 @@ for (const [name, used] of transports) {
     const page = { headers: { 'content-type': 'text/html' }, body: Buffer.from('<!doctype html>') };
     for (const status of [200, 404, 302]) {
       proxy.before = () => ({ status, ...page });
-      await assert.rejects(apiOf(proxy.url).me(), (error: { code: string; message: string }) => {
+      await assert.rejects(apiOf(proxy.url).call('me'), (error: { code: string; message: string }) => {
         // fetch follows nothing and tells no more than that.
         return error.code === 'not-the-service' || (status === 302 && error.code === 'network');
       });
     }
     proxy.before = () => ({ status: 502, ...page });
-    await assert.rejects(apiOf(proxy.url).me(), { code: 'api', status: 502, kind: 'server' });
+    await assert.rejects(apiOf(proxy.url).call('me'), { code: 'api', status: 502, kind: 'server' });
     proxy.before = undefined;
     assert.throws(() => apiOf('szafa.example'), { code: 'address' });
     assert.throws(() => apiOf('ftp://szafa.example'), { code: 'address' });
@@ -104,8 +109,8 @@ for (const [name, used] of transports) {
       transport: used,
       retry: { forMs: 100, baseMs: 10 },
     });
-    await assert.rejects(api.me(), { code: 'network' });
-    await assert.rejects(api.me({ signal: AbortSignal.abort(new Error('stop')) }), /stop/);
+    await assert.rejects(api.call('me'), { code: 'network' });
+    await assert.rejects(api.call('me', { signal: AbortSignal.abort(new Error('stop')) }), /stop/);
   });
 }
 
@@ -121,15 +126,15 @@ test('node: a certificate that is not accepted is said at once', async () => {
   const { port } = server.address() as AddressInfo;
   try {
     const secure = new Api({ server: `https://127.0.0.1:${port}`, transport, retry });
-    await assert.rejects(secure.me(), { code: 'network', certificate: true });
+    await assert.rejects(secure.call('me'), { code: 'network', certificate: true });
     const plain = new Api({ server: `http://127.0.0.1:${port}`, transport, retry: { forMs: 100 } });
-    await assert.rejects(plain.me(), { code: /network|not-the-service/ });
+    await assert.rejects(plain.call('me'), { code: /network|not-the-service/ });
     const wrong = new Api({
       server: service.url.replace('http:', 'https:'),
       transport,
       retry: { forMs: 100 },
     });
-    await assert.rejects(wrong.me(), { code: 'not-the-service' });
+    await assert.rejects(wrong.call('me'), { code: 'not-the-service' });
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

@@ -1,10 +1,12 @@
 /** Passkeys at a service that lies, or whose answer is lost: nothing opens but one's own keys, and what counts is found out. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
 import { Authenticator } from '../../tests/harness/authenticator.ts';
+import { readKeys } from '../src/accounts/calls.ts';
 import { FactorError, newTotpSecret, Szafa } from '../src/index.ts';
 import { filePins } from '../src/node/index.ts';
 import { type HostileProxy, type Hostility, startProxy } from './proxy.ts';
@@ -54,7 +56,7 @@ async function withPasskey() {
   const user = await newUser(service.url, { engine: quick });
   const [key, secret] = [new Authenticator(ORIGIN), quick.random(32)];
   const made = key.make(await user.newPasskey());
-  const before = (await user.api.keys())!;
+  const before = (await readKeys(user.api))!;
   await user.addPasskey(proof, { id: key.name, name: 'phone', ...made, secret });
   const enter = async (more = {}) => {
     const options = at(proxy.url, more);
@@ -68,7 +70,7 @@ async function withPasskey() {
 
 test('a passkey opens the keys of its account, and none that a lying service gives instead', async () => {
   const [one, two] = [await withPasskey(), await withPasskey()];
-  const keys = (user: Szafa) => user.api.keys();
+  const keys = (user: Szafa) => readKeys(user.api);
   const pins = freshPins();
   assert.equal((await one.enter({ pins })).username, one.user.username);
   const foreign = (await keys(two.user))!;

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { Api } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { PlainHttp } from '../src/node/transport/plain-http.ts';
+import { readSharedVolume } from '../src/transfers/calls.ts';
 
 /** Connections and requests that a server sees, with a client of its own. */
 async function serving(listener: RequestListener, work: (api: Api, seen: string[]) => Promise<void>) {
@@ -42,18 +43,18 @@ const json = (length: boolean): RequestListener => {
 
 test('requests follow each other on one connection', async () => {
   await serving(json(true), async (api, seen) => {
-    for (let i = 0; i < 5; i++) assert.equal((await api.me()).username, 'ann');
-    assert.equal((await api.init({} as never)).transfer_id, 'x');
+    for (let i = 0; i < 5; i++) assert.equal((await api.call('me')).username, 'ann');
+    assert.equal((await api.call('init', { body: {} as never })).transfer_id, 'x');
     assert.equal(new Set(seen.map((line) => line.split(' ').at(-1))).size, 1, seen.join('\n'));
   });
 });
 
 test('a service behind something that cuts answers into chunks is read by node:http from then on', async () => {
   await serving(json(false), async (api, seen) => {
-    assert.equal((await api.me()).username, 'ann');
+    assert.equal((await api.call('me')).username, 'ann');
     assert.equal(seen.length, 2, 'asked again, since reading does no harm');
-    assert.equal((await api.me()).username, 'ann');
-    assert.equal((await api.init({} as never)).transfer_id, 'x');
+    assert.equal((await api.call('me')).username, 'ann');
+    assert.equal((await api.call('init', { body: {} as never })).transfer_id, 'x');
     assert.equal(seen.length, 4);
   });
 });
@@ -64,7 +65,10 @@ test('an error has its status and its text', async () => {
     response.end('{"error":"no"}');
   };
   await serving(refuse, async (api, seen) => {
-    await assert.rejects(api.login({ username: 'ann', password: 'x' }), { status: 409, message: 'no' });
+    await assert.rejects(api.call('login', { body: { username: 'ann', password: 'x' } }), {
+      status: 409,
+      message: 'no',
+    });
     assert.equal(seen.length, 1, 'a refusal is not asked for twice');
   });
 });
@@ -80,7 +84,7 @@ test('a head without an end, a head and no answer, an answer cut short: no answe
   const short = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}';
   for (const text of [endless, interim, short]) {
     await serving(raw(text), async (api) => {
-      await assert.rejects(api.me());
+      await assert.rejects(api.call('me'));
     });
   }
 });
@@ -100,7 +104,7 @@ test('an answer that is cut short on a kept connection is counted once', async (
         counted += bytes;
       };
       const place = { id: 'x', number: 1, ticket: 'x' };
-      const { body } = await api.readSharedVolume(place, 1, whole.length, { onBytes });
+      const { body } = await readSharedVolume(api, place, 1, whole.length, { onBytes });
       assert.deepEqual([body.length, counted], [whole.length, whole.length]);
     }
     assert.equal(seen.length, 3);
@@ -116,9 +120,9 @@ test('a header never becomes two', async () => {
   };
   await serving(listener, async (api) => {
     api.token = 't\r\nx-more: 1';
-    await assert.rejects(api.me(), { code: 'network' });
+    await assert.rejects(api.call('me'), { code: 'network' });
     api.token = 't';
-    assert.equal((await api.me()).username, 'ann');
+    assert.equal((await api.call('me')).username, 'ann');
     assert.equal(headers.length, 1, 'the first was never sent');
     assert.ok(!headers[0]!.includes('x-more'));
   });

@@ -1,8 +1,10 @@
 /** What somebody tried against a new master key: nothing goes back to an earlier one, and no key is used for two plaintexts. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newRecoveryKey, parseHeader } from '@szafa/format';
 import { bytesSource, type Engine, type Szafa } from '../src/index.ts';
+import { readVolumeHeaders } from '../src/transfers/calls.ts';
 import { proxy, service } from './hostile.ts';
 import { changes, hostile, json, newUser, next, sameUser, withFile } from './hostile-account.ts';
 import { memoryJournal } from './memory-journal.ts';
@@ -17,7 +19,7 @@ import {
 
 const NAMES = '/api/files/names';
 const epochOf = async (user: Szafa, fileId: string) =>
-  parseHeader((await user.api.headVolume(fileId, 1)).encParams).epoch;
+  parseHeader((await readVolumeHeaders(user.api, fileId, 1)).encParams).epoch;
 
 test('rekey: a list that tells another number of volumes makes no name that fits no file', async () => {
   const user = await newUser();

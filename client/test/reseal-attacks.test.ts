@@ -1,7 +1,9 @@
 /** A service that says something else while all goes under a new master key. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeEncParams } from '@szafa/protocol';
+import { readVolumeHeaders } from '../src/transfers/calls.ts';
 import { proxy } from './hostile.ts';
 import { epochsOf, more, NAMES, sent, setUp } from './resealing.ts';
 import { password, sameUser } from './service.ts';
@@ -42,7 +44,7 @@ test('a service that knows neither requests nor shares is no end of it; one that
 test('an earlier name that the service brings back is told, not sealed anew as the newest', async () => {
   const { user } = await setUp(1);
   const [file] = (await user.list()).filter(({ path }) => path === 'papers/file 1');
-  const { encParamsText } = await user.api.headVolume(file!.fileId, 1);
+  const { encParamsText } = await readVolumeHeaders(user.api, file!.fileId, 1);
   await user.rename([{ entry: file!, path: 'papers/renamed' }]);
   const there = await sameUser(user, proxy.url, more);
   assert.ok((await there.tree()).file('papers/renamed'));

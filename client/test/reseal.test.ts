@@ -1,7 +1,9 @@
 /** A new master key: all that is under the old one goes under it, whatever is in between. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { epochOfShareRecord, newRecoveryKey, openFileName, parseHeader } from '@szafa/format';
+import { readTrashed, trashFiles } from '../src/files/calls.ts';
 import { bytesSource, RequestVisit, Szafa } from '../src/index.ts';
 import { proxy, service } from './hostile.ts';
 import { byName, epochsOf, more, NAMES, said, sent, setUp, visiting } from './resealing.ts';
@@ -175,7 +177,7 @@ test('what is in the trash is under the new key there, and is restored and read;
   for (const { record } of await there.listTrash()) {
     const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
     assert.ok(await openFileName(quick, current!.key, record.file_name, binding));
-    assert.equal(parseHeader((await there.api.readTrashed(record.file_id)).encParams).epoch, 2);
+    assert.equal(parseHeader((await readTrashed(there.api, record.file_id)).encParams).epoch, 2);
   }
   assert.equal((await there.reseal()).files, 0);
   await there.restore(await there.listTrash());
@@ -192,7 +194,7 @@ test('what is kept beside shares is under the new key; a lost answer and a text 
   const first = await user.shareLink([await item()], { title: 'the first', note: 'said' });
   const second = await user.shareLink([await item()], { title: 'the second' });
   const ownEpochs = async () =>
-    (await there.api.shares()).map(({ own }) =>
+    (await there.api.call('listShares')).shares.map(({ own }) =>
       epochOfShareRecord(new Uint8Array(Buffer.from(own, 'base64url'))),
     );
   const shown = await user.links();
@@ -249,7 +251,7 @@ test('a delivery in the trash stays as it is, and is restored and taken over und
   const visit = await RequestVisit.begin(link, visiting);
   await visit.upload(bytesSource(content(7)), { name: 'came' });
   const files = (await user.deliveries()).map(({ fileId }) => fileId);
-  await user.api.trashFiles(files);
+  await trashFiles(user.api, 'trashFiles', files);
   await there.replaceMaster({ password }, undefined);
   const first = await there.reseal();
   assert.deepEqual(first, { epoch: 2, files: 2, dirs: 1, shares: 0, requests: 1, failed: [] });

@@ -1,6 +1,7 @@
 /** An account whose files go under a new master key, behind the hostile proxy. */
 import { parseHeader } from '@szafa/format';
 import { bytesSource, type ConnectOptions, type Entry, type Szafa } from '../src/index.ts';
+import { readVolumeHeaders } from '../src/transfers/calls.ts';
 import { proxy, service } from './hostile.ts';
 import { content, newUser, optionsFor, quick, sameUser } from './service.ts';
 
@@ -28,7 +29,7 @@ export const said = async (user: Szafa) =>
 export async function epochsOf(user: Szafa): Promise<number[]> {
   const epochs: number[] = [];
   for (const { fileId } of await user.list()) {
-    epochs.push(parseHeader((await user.api.headVolume(fileId, 1)).encParams).epoch);
+    epochs.push(parseHeader((await readVolumeHeaders(user.api, fileId, 1)).encParams).epoch);
   }
   return epochs;
 }

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { deriveAccountKeys } from '@szafa/format';
 import { pathOf } from '@szafa/protocol';
 import { assertBytes } from '../../tests/harness/bytes.ts';
+import { readServerInfo } from '../src/accounts/calls.ts';
 import {
   Api,
   alike,
@@ -17,6 +18,7 @@ import {
   webEngine,
 } from '../src/index.ts';
 import { filePins, nodeTransport } from '../src/node/index.ts';
+import { completeTransfer, receivedVolumes, writeVolume } from '../src/transfers/calls.ts';
 import { startProxy } from './proxy.ts';
 import {
   content,
@@ -111,9 +113,9 @@ test('a passphrase for the files; a raw password opens none', async () => {
 test('two devices that make the first keys at once: one bag is stored, and both use it', async () => {
   const username = `both_${process.pid}`;
   const bare = new Api(optionsFor(service.url));
-  const { service_id: serviceId } = await bare.service();
+  const { service_id: serviceId } = await readServerInfo(bare);
   const { authSecret } = await deriveAccountKeys(quick, { serviceId, username }, password);
-  await bare.register({ username, password: authSecret });
+  await bare.call('register', { body: { username, password: authSecret } });
   // Both have seen that there is none before either stores one.
   const both = Promise.withResolvers<void>();
   let storing = 0;
@@ -139,9 +141,9 @@ test('two devices that make the first keys at once: one bag is stored, and both 
 test('an answer that is lost makes no second bag; a session without the password makes none', async () => {
   const username = `lost_${process.pid}`;
   const bare = new Api(optionsFor(service.url));
-  const { service_id: serviceId } = await bare.service();
+  const { service_id: serviceId } = await readServerInfo(bare);
   const { authSecret, kek } = await deriveAccountKeys(quick, { serviceId, username }, password);
-  const { token } = await bare.register({ username, password: authSecret });
+  const { token } = await bare.call('register', { body: { username, password: authSecret } });
   const kept = await Szafa.open(optionsFor(service.url), { username, token, kek });
   await assert.rejects(kept.upload(bytesSource(content(1)), { path: 'x' }), { code: 'locked' });
   const proxy = await startProxy(service.url);
@@ -246,9 +248,9 @@ test('long names, plain names, and files of other clients', async () => {
     chunk_count: 1,
     chunks,
   };
-  const { transfer_id: id } = await szafa.api.init({ ...init, enc_params: { iv: 'x' } });
-  await szafa.api.writeVolume(id, 1, content(3));
-  await szafa.api.complete(id);
+  const { transfer_id: id } = await szafa.api.call('init', { body: { ...init, enc_params: { iv: 'x' } } });
+  await writeVolume(szafa.api, id, 1, content(3));
+  await completeTransfer(szafa.api, id);
   const entries = await szafa.list();
   assert.deepEqual(
     entries.map(({ name, verified, problem }) => [name, verified, problem]),
@@ -315,8 +317,8 @@ test('a streamed transfer through the interface: digests with the volumes, the r
     const calls = transport ? new Api({ server: service.url, token: api.token, transport }) : api;
     const volumes = [content(70_000), content(0), content(9)];
     const digests = volumes.map((bytes) => createHash('sha256').update(bytes).digest('hex'));
-    const { transfer_id } = await calls.initStreamed({});
-    await assert.rejects(calls.writeVolume(transfer_id, 1, volumes[0]!), { status: 400 });
+    const { transfer_id } = await calls.call('init', { body: { streamed: true } });
+    await assert.rejects(writeVolume(calls, transfer_id, 1, volumes[0]!), { status: 400 });
     const file = {
       file_name: 'n',
       file_size: 70_009,
@@ -325,17 +327,17 @@ test('a streamed transfer through the interface: digests with the volumes, the r
       chunk_count: volumes.length,
     };
     for (const at of [2, 0]) {
-      await calls.writeVolume(transfer_id, at + 1, volumes[at]!, { sha256: digests[at] });
+      await writeVolume(calls, transfer_id, at + 1, volumes[at]!, { sha256: digests[at] });
     }
-    assert.deepEqual(await calls.completeStreamed(transfer_id, file), { received: [1, 3] });
-    await calls.writeVolume(transfer_id, 2, volumes[1]!, { sha256: digests[1] });
+    assert.deepEqual(await completeTransfer(calls, transfer_id, file), { received: [1, 3] });
+    await writeVolume(calls, transfer_id, 2, volumes[1]!, { sha256: digests[1] });
     assert.deepEqual(
-      await calls.receivedStreamed(transfer_id),
+      await receivedVolumes(calls, transfer_id),
       volumes.map((bytes, at) => ({ idx: at + 1, size: bytes.length, sha256: digests[at] })),
     );
-    const done = await calls.completeStreamed(transfer_id, file);
+    const done = await completeTransfer(calls, transfer_id, file);
     assert.ok('file_id' in done);
-    assert.deepEqual(await calls.completeStreamed(transfer_id, file), done);
+    assert.deepEqual(await completeTransfer(calls, transfer_id, file), done);
     transport?.close();
   }
 });

@@ -1,4 +1,5 @@
 /** A service that lies about the tree: earlier names, older versions, swapped folders. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { test } from 'node:test';
 import type { FileRecord } from '@szafa/protocol';
 import { bytesSource, type ConnectOptions, type Szafa } from '../src/index.ts';
 import { fileRevs } from '../src/node/index.ts';
+import { completeTransfer, readVolumeHeaders, writeVolume } from '../src/transfers/calls.ts';
 import { proxy, service } from './hostile.ts';
 import type { Hostility } from './proxy.ts';
 import { content, newUser, quick, sameUser } from './service.ts';
@@ -26,7 +28,7 @@ test('a rename that is taken back by the service is noticed by whoever has seen 
   await owner.upload(bytesSource(content(9)), { path: 'a/before' });
   const [before] = await owner.list();
   const { record, fileId } = before!;
-  const head = await owner.api.headVolume(fileId, 1);
+  const head = await readVolumeHeaders(owner.api, fileId, 1);
   await owner.rename([{ entry: before!, path: 'b/after' }]);
   const device = () => sameUser(owner, proxy.url, { ...more, revs: fileRevs(folder, service.url) });
   assert.deepEqual(
@@ -231,13 +233,15 @@ test('a file of another client, moved by another device since it was listed, is 
   const other = await sameUser(user, proxy.url, more);
   const sha256 = Buffer.from(await quick.sha256(content(3))).toString('hex');
   const about = { file_name: 'theirs.txt', file_size: 3, total_sha256: sha256, enc_params: { iv: 'x' } };
-  const { transfer_id: id } = await user.api.init({
-    ...about,
-    chunk_count: 1,
-    chunks: [{ size: 3, sha256 }],
+  const { transfer_id: id } = await user.api.call('init', {
+    body: {
+      ...about,
+      chunk_count: 1,
+      chunks: [{ size: 3, sha256 }],
+    },
   });
-  await user.api.writeVolume(id, 1, content(3));
-  await user.api.complete(id);
+  await writeVolume(user.api, id, 1, content(3));
+  await completeTransfer(user.api, id);
   const tree = await other.tree();
   const { entry } = tree.file('theirs.txt')!;
   await user.rename([{ entry, path: 'x/theirs.txt' }]);

@@ -288,8 +288,8 @@ test('thumbnails: with the upload or later, for their own file only', async () =
   assert.equal(await user.putThumbnail(now, content(2)), false);
   // Those of other files, and changed ones, are no thumbnails.
   const small = (await nodeAt(user, 'small')).entry;
-  const [theirs] = await user.api.readThumbnails([small.fileId]);
-  const [own] = await user.api.readThumbnails([now.fileId]);
+  const [theirs] = (await user.api.call('readThumbnails', { body: { files: [small.fileId] } })).thumbnails;
+  const [own] = (await user.api.call('readThumbnails', { body: { files: [now.fileId] } })).thumbnails;
   const flipped = Buffer.from(own!.thumbnail!, 'base64');
   flipped[100]! ^= 1;
   const given = (answer: object) => {
@@ -329,13 +329,13 @@ test('thumbnails: with the upload or later, for their own file only', async () =
 test('a folder whose directory another device has removed already is moved, and that is no failure', async () => {
   const { user, other } = await setUp('p/a');
   const tree = await user.tree();
-  await other.api.deleteDir(tree.folder('p')!.dirId!);
+  await other.api.call('deleteDir', { params: { dir_id: tree.folder('p')!.dirId! } });
   await user.renameFolder('p', 'q', { tree });
   assert.deepEqual(await filesOf(user), ['q/a']);
   // One that they are to go to is another matter: whoever removed it meant it.
   await user.makeFolder('r');
   const later = await user.tree();
-  await other.api.deleteDir(later.folder('r')!.dirId!);
+  await other.api.call('deleteDir', { params: { dir_id: later.folder('r')!.dirId! } });
   const { entry } = later.file('q/a')!;
   await assert.rejects(user.rename([{ entry, path: 'r/a' }], { tree: later }), { code: 'conflict' });
   assert.deepEqual(await filesOf(user), ['q/a']);

@@ -1,4 +1,5 @@
 /** One file, although a long one: its tests share a server, whose start costs more than most of them. */
+
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
@@ -24,6 +25,7 @@ import {
   type UploadProgress,
 } from '../src/index.ts';
 import { downloadToFile, fileJournal, fileSource, pullHost } from '../src/node/index.ts';
+import { receivedVolumes, writeVolume } from '../src/transfers/calls.ts';
 import { VolumeMemory } from '../src/upload/memory.ts';
 import { StreamUpload } from '../src/upload/stream-upload.ts';
 import { assertOneUse } from './one-use.ts';
@@ -172,7 +174,7 @@ async function leaveTwo(user: Szafa, proxy: HostileProxy, bytes: Uint8Array, opt
   const cut = { ...options, parallel: 1, signal: stop.signal };
   await assert.rejects(user.upload(samePlace(bytes), cut), /enough/);
   proxy.before = undefined;
-  const there = await szafa.api.receivedStreamed(transferId);
+  const there = await receivedVolumes(szafa.api, transferId);
   assert.deepEqual(
     there.map(({ idx }) => idx),
     [1, 2],
@@ -261,7 +263,7 @@ test('where the service has another volume of a number, the upload begins anew, 
       const [, transferId, idx] = /transfer\/([^/]+)\/chunk\/(\d+)/.exec(path)!;
       const volume = content(sealedSize(SIZE), 77);
       const sha256 = Buffer.from(await engine.sha256(volume)).toString('hex');
-      await szafa.api.writeVolume(transferId!, Number(idx), volume, { sha256 });
+      await writeVolume(szafa.api, transferId!, Number(idx), volume, { sha256 });
     };
     for (const times of [1, 9]) {
       const journal = memoryJournal();
@@ -469,7 +471,11 @@ test('the upload of a file that has grown since goes on if it still begins with 
       const isAnew = changed !== undefined;
       assert.deepEqual([resumed, size, grown], isAnew ? [0, now.length, false] : [2, bytes.length, true]);
       assertBytes(await read(fileId), isAnew ? now : bytes);
-      if (isAnew) await assert.rejects(szafa.api.received(left), { status: 404 });
+      if (isAnew)
+        await assert.rejects(
+          szafa.api.call('received', { params: { transfer_id: left } }).then(({ received }) => received),
+          { status: 404 },
+        );
     } finally {
       await source.close();
     }
@@ -540,7 +546,7 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
     source = await fileSource(path);
     await assert.rejects(again.upload(source, options), { status: 409 });
     const lost = /transfer\/([^/]+)\/chunk/.exec(proxy.requests.at(-1)!.path)![1]!;
-    await szafa.api.cancel(lost);
+    await szafa.api.call('cancel', { params: { transfer_id: lost } });
     proxy.before = undefined;
     const third = await again.upload(source, options);
     await source.close();
@@ -569,7 +575,10 @@ async function cutOff(path: string, options: UploadOptions): Promise<string> {
   } finally {
     await source.close();
   }
-  assert.deepEqual(await szafa.api.received(transferId), [1, 2]);
+  assert.deepEqual(
+    (await szafa.api.call('received', { params: { transfer_id: transferId } })).received,
+    [1, 2],
+  );
   return transferId;
 }
 
@@ -595,7 +604,10 @@ test('a file of which nothing changed but what the service has already is upload
     const { fileId, resumed } = await szafa.upload(source, options);
     assert.equal(resumed, 0);
     assertBytes(await read(fileId), bytes);
-    await assert.rejects(szafa.api.received(left), { status: 404 });
+    await assert.rejects(
+      szafa.api.call('received', { params: { transfer_id: left } }).then(({ received }) => received),
+      { status: 404 },
+    );
   } finally {
     await source.close();
   }
@@ -613,7 +625,7 @@ test('an unfinished upload goes on at its own path only; one that is abandoned i
     const atTop = await szafa.upload(source, { ...options, path: 'own' });
     assert.equal(atTop.resumed, 0);
     assert.deepEqual(await szafa.list({ dirId }), []);
-    assert.deepEqual(await szafa.api.received(left), [1, 2]);
+    assert.deepEqual((await szafa.api.call('received', { params: { transfer_id: left } })).received, [1, 2]);
     const unfinished = { place: source.place, path: 'folder/own' };
     const stop = new AbortController();
     const breaking: Transport = (request) => {
@@ -623,7 +635,10 @@ test('an unfinished upload goes on at its own path only; one that is abandoned i
     const offline = await sameUser(szafa, service.url, { transport: breaking });
     await assert.rejects(offline.abandon(journal, unfinished, { signal: stop.signal }), /no line/);
     await szafa.abandon(journal, unfinished);
-    await assert.rejects(szafa.api.received(left), { status: 404 });
+    await assert.rejects(
+      szafa.api.call('received', { params: { transfer_id: left } }).then(({ received }) => received),
+      { status: 404 },
+    );
     assert.equal((await szafa.upload(source, options)).resumed, 0);
     assert.equal((await szafa.list({ dirId })).length, 1);
   } finally {
@@ -792,7 +807,11 @@ test('a stream that fails, is broken off, waits forever or is too long leaves no
       const ids = new Set(proxy.requests.map(({ path }) => /transfer\/([^/]+)\/chunk/.exec(path)?.[1]));
       ids.delete(undefined);
       assert.ok(ids.size > 0);
-      for (const id of ids) await assert.rejects(szafa.api.received(id!), { status: 404 });
+      for (const id of ids)
+        await assert.rejects(
+          szafa.api.call('received', { params: { transfer_id: id! } }).then(({ received }) => received),
+          { status: 404 },
+        );
     };
     const under = () => proxy.requests.filter(({ path }) => path.endsWith('/chunk/1')).length;
     const breaks = async () => {

@@ -73,7 +73,7 @@ export const KeysBody = Type.Object(
 );
 export type KeysBody = Static<typeof KeysBody>;
 
-export const StoredKeys = Type.Object({ keys: Type.String() }, { $id: 'Keys' });
+export const StoredKeys = Type.Object({ keys: Type.String({ pattern: KEYS }) }, { $id: 'Keys' });
 export type StoredKeys = Static<typeof StoredKeys>;
 
 export const StoredIdentity = Type.Object(
@@ -82,7 +82,12 @@ export const StoredIdentity = Type.Object(
 );
 export type StoredIdentity = Static<typeof StoredIdentity>;
 
-export const Session = Type.Object({ username: Type.String(), token: Type.String() }, { $id: 'Session' });
+/** Sent back in a header, and printed where a person asks for it: visible ASCII only. */
+const BearerToken = (description?: string) =>
+  Type.String({ pattern: '^[!-~]+$', ...(description !== undefined && { description }) });
+const SessionId = (description: string) => Type.String({ pattern: '^[0-9a-f]{1,64}$', description });
+
+export const Session = Type.Object({ username: Type.String(), token: BearerToken() }, { $id: 'Session' });
 export type Session = Static<typeof Session>;
 
 export const ProfileBody = Type.Object({ username: Type.String() }, { $id: 'ProfileQuestion' });
@@ -121,8 +126,8 @@ export type RecoverBody = Static<typeof RecoverBody>;
 
 export const Recovered = Type.Object(
   {
-    keys: Type.String({ description: 'the key bag; its ETag comes in a header' }),
-    token: Type.String({ description: 'for the second step, once' }),
+    keys: Type.String({ pattern: KEYS, description: 'the key bag; its ETag comes in a header' }),
+    token: BearerToken('for the second step, once'),
     expires_in: Type.Integer({ description: 'seconds' }),
   },
   { $id: 'Recovered' },
@@ -172,7 +177,7 @@ export const TokenBody = Type.Object(
 export type TokenBody = Static<typeof TokenBody>;
 
 export const NewToken = Type.Object(
-  { id: Type.String({ description: 'by which it is listed and ended' }), token: Type.String() },
+  { id: SessionId('by which it is listed and ended'), token: BearerToken() },
   { $id: 'NewToken' },
 );
 export type NewToken = Static<typeof NewToken>;
@@ -180,7 +185,7 @@ export type NewToken = Static<typeof NewToken>;
 const Time = (description: string) => Type.String({ description: `${description}; ISO 8601, UTC` });
 export const ListedSession = Type.Object(
   {
-    id: Type.String({ description: '32 hex digits; not the token' }),
+    id: SessionId('32 hex digits; not the token'),
     device: Type.String({ description: 'as it was named at login, or empty' }),
     created_at: Time('of the login'),
     used_at: Time('last use, exact to an hour'),

@@ -19,6 +19,7 @@ export * from './range.ts';
 export * from './requests.ts';
 export * from './resources.ts';
 export * from './route.ts';
+export type * from './route-types.ts';
 export * from './routes.ts';
 export { type Ending, endings, isShareId } from './share-parts.ts';
 export * from './shares.ts';

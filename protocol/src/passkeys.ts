@@ -12,8 +12,12 @@ const binary = (most: number, description: string) =>
   Type.String({ pattern: `^[A-Za-z0-9_-]{1,${most}}$`, description: `base64url: ${description}` });
 const Id = binary(idChars, 'the id that the authenticator gave the passkey');
 
+const BASE64URL = '^[A-Za-z0-9_-]+$';
 const asked = {
-  challenge: Type.String({ description: 'base64url; it can be answered once, by a signature over it' }),
+  challenge: Type.String({
+    pattern: BASE64URL,
+    description: 'base64url; it can be answered once, by a signature over it',
+  }),
   rp_id: Type.String({ description: 'the host name of the page, for which the passkey is' }),
   expires_in: Type.Integer({ description: 'seconds' }),
 };
@@ -22,7 +26,7 @@ const asked = {
 export const PasskeyRequest = Type.Object(
   {
     ...asked,
-    passkeys: Type.Array(Type.String(), {
+    passkeys: Type.Array(Type.String({ pattern: BASE64URL }), {
       description: 'ids of those that may answer; none: any that opens the key bag',
     }),
   },
@@ -53,8 +57,13 @@ export type PasskeyEntry = Static<typeof PasskeyEntry>;
 export const NewPasskeyRequest = Type.Object(
   {
     ...asked,
-    user_id: Type.String({ description: 'base64url: the handle of the account, which says nothing' }),
-    passkeys: Type.Array(Type.String(), { description: 'ids of those that the account has already' }),
+    user_id: Type.String({
+      pattern: BASE64URL,
+      description: 'base64url: the handle of the account, which says nothing',
+    }),
+    passkeys: Type.Array(Type.String({ pattern: BASE64URL }), {
+      description: 'ids of those that the account has already',
+    }),
   },
   { $id: 'NewPasskeyRequest' },
 );
@@ -87,7 +96,7 @@ export type RemovePasskeyBody = Static<typeof RemovePasskeyBody>;
 /** As its owner sees it. */
 export const Passkey = Type.Object(
   {
-    id: Type.String({ description: 'base64url' }),
+    id: Type.String({ pattern: BASE64URL, description: 'base64url' }),
     name: Type.String(),
     alone: Type.Boolean({ description: 'whether it signs in without the password' }),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),

@@ -36,7 +36,7 @@ export type RequestBody = Static<typeof RequestBody>;
 
 export const ListedRequest = Type.Object(
   {
-    id: Type.String(),
+    id: Id,
     own: Type.String(),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
     expires_at: At('ISO 8601, UTC; null: it does not expire'),
@@ -45,13 +45,15 @@ export const ListedRequest = Type.Object(
     delivered: Files('how many have come; those that were taken over or deleted since count, too'),
     delivered_bytes: Bytes('how many bytes they were'),
     uploading: Files('how many are on their way; they count, until they are given up'),
-    ended: Type.Union([Type.String(), Type.Null()], {
-      description: `why nobody uploads by it any more: ${endings.join(', ')}; null while somebody may`,
-    }),
+    ended: Type.Unsafe<Ending | null>(
+      Type.Union([Type.String(), Type.Null()], {
+        description: `why nobody uploads by it any more: ${endings.join(', ')}; null while somebody may`,
+      }),
+    ),
   },
   { $id: 'Request' },
 );
-export type ListedRequest = Omit<Static<typeof ListedRequest>, 'ended'> & { ended: Ending | null };
+export type ListedRequest = Static<typeof ListedRequest>;
 
 export const OpenedRequest = Type.Object(
   {

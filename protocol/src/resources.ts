@@ -14,7 +14,10 @@ export const DetailBody = Type.Object({ detail: Type.String() }, { $id: 'Detail'
 
 export const ServiceInfo = Type.Object(
   {
-    service_id: Type.String({ description: '32 hex digits, random, never changed' }),
+    service_id: Type.String({
+      pattern: '^[0-9a-f]{32}$',
+      description: '32 hex digits, random, never changed',
+    }),
     version: Type.String({ description: 'of the server' }),
     features: Type.Array(Type.String(), { description: 'what it offers beside the specified interface' }),
     registration: Type.String({ description: 'open, closed, or invite: it needs an invitation' }),

@@ -10,7 +10,7 @@ import { Type } from './type.ts';
  */
 export interface Route extends RouteAccess {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
+  path: `/${string}`;
   summary: string;
   tag:
     | 'Accounts'

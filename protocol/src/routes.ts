@@ -303,6 +303,11 @@ const table = {
     folder: ['target'],
     changes: true,
     rawBody: true,
+    headers: Type.Object({
+      [headers.init]: Type.Optional(
+        Type.String({ description: 'base64 of what init takes; without it 400' }),
+      ),
+    }),
     responses: {
       200: Done,
       400: ErrorBody,

@@ -71,7 +71,7 @@ export const NotShared = Type.Object(
 
 export const ListedShare = Type.Object(
   {
-    id: Type.String(),
+    id: Id,
     own: Type.String(),
     to: Type.Union([Type.String(), Type.Null()], { description: 'the account that it is for; null: a link' }),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
@@ -84,13 +84,15 @@ export const ListedShare = Type.Object(
     missing: Type.Integer({
       description: 'how many of them are deleted, or in the trash: they are not served',
     }),
-    ended: Type.Union([Type.String(), Type.Null()], {
-      description: `why it opens nothing any more: ${endings.join(', ')}; null while it does`,
-    }),
+    ended: Type.Unsafe<Ending | null>(
+      Type.Union([Type.String(), Type.Null()], {
+        description: `why it opens nothing any more: ${endings.join(', ')}; null while it does`,
+      }),
+    ),
   },
   { $id: 'Share' },
 );
-export type ListedShare = Omit<Static<typeof ListedShare>, 'ended'> & { ended: Ending | null };
+export type ListedShare = Static<typeof ListedShare>;
 
 export const OwnBody = Type.Object(
   {
@@ -107,7 +109,7 @@ export type OwnBody = Static<typeof OwnBody>;
 /** A share as the account sees it that it is for. */
 export const ReceivedShare = Type.Object(
   {
-    id: Type.String(),
+    id: Id,
     from: Type.String({ description: 'whose files they are' }),
     identity: Type.String({ description: 'the identity of that account, as it is now' }),
     letter: Type.String({ description: 'as the owner gave it' }),

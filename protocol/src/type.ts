@@ -24,6 +24,8 @@ export const Type = {
     const required = Object.keys(properties).filter((name) => !optional.has(properties[name]!));
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
   },
+  /** The schema with a more exact type. */
+  Unsafe: (schema: Keywords) => schema,
   Optional: (schema: Keywords) => {
     const copy = { ...schema };
     optional.add(copy);
@@ -31,5 +33,15 @@ export const Type = {
   },
 } as unknown as Pick<
   typeof TypeBox,
-  'Array' | 'Boolean' | 'Integer' | 'Literal' | 'Null' | 'Number' | 'Object' | 'Optional' | 'String' | 'Union'
+  | 'Array'
+  | 'Boolean'
+  | 'Integer'
+  | 'Literal'
+  | 'Null'
+  | 'Number'
+  | 'Object'
+  | 'Optional'
+  | 'String'
+  | 'Union'
+  | 'Unsafe'
 >;

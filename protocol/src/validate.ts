@@ -1,55 +1,83 @@
+/** A validator for the schemas of this package that is small enough for the first load of the page. */
 import type { TSchema } from 'typebox';
 
-/** The keywords that the schemas of answers use; descriptions, patterns and limits are for the server's documentation. */
 interface Schema {
   type?: string;
   const?: unknown;
   anyOf?: Schema[];
-  required?: string[];
   properties?: Record<string, Schema>;
+  required?: string[];
   items?: Schema;
+  pattern?: string;
+  minimum?: number;
 }
 
-const typeOf = (value: unknown) =>
-  value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'array'
-      : Number.isInteger(value)
-        ? 'integer'
-        : typeof value;
+/** Returns the path of the first value that does not fit ('' for the value itself), or undefined if all fit. */
+type Check = (value: unknown) => string | undefined;
+
+const checks = new WeakMap<object, Check>();
 
 /**
- * Checks the shape of an answer: types, constants, required members and list items. Members that the schema does not name
- * are allowed, so that a newer server can say more.
- *
- * @returns the path of the first wrong part with what was expected, as `shares[2].files: integer`; undefined if all is right
+ * Returns the path of the first value that does not obey the schema, as `files/3/size`, or undefined if the value
+ * obeys. Members that the schema does not name are allowed: a newer server may add some. Integers in answers are
+ * counts and sizes, so a negative or an unsafe one never fits.
  */
-export function findMismatch(schema: TSchema, value: unknown): string | undefined {
-  return mismatchAt('', schema as Schema, value)?.replace(/^\./, '');
+export const findMismatch = (schema: TSchema, value: unknown) => checkOf(schema as Schema)(value);
+
+function checkOf(schema: Schema): Check {
+  const known = checks.get(schema);
+  if (known) return known;
+  const check = compile(schema);
+  checks.set(schema, check);
+  return check;
 }
 
-function mismatchAt(path: string, schema: Schema, value: unknown): string | undefined {
-  const { type, anyOf, properties = {}, required = [], items } = schema;
+const when =
+  (fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? undefined : '';
+
+function compile(schema: Schema): Check {
+  const { type, anyOf, pattern, minimum = 0 } = schema;
   if (anyOf) {
-    const faults = anyOf.map((each) => mismatchAt(path, each, value));
-    return faults.includes(undefined) ? undefined : faults.at(-1);
+    const parts = anyOf.map(checkOf);
+    return when((value) => parts.some((part) => part(value) === undefined));
   }
-  if ('const' in schema) return value === schema.const ? undefined : `${path}: ${String(schema.const)}`;
-  const actual = typeOf(value);
-  if (type && type !== actual && !(type === 'number' && actual === 'integer')) return `${path}: ${type}`;
-  if (actual === 'array' && items) {
-    for (const [at, item] of (value as unknown[]).entries()) {
-      const fault = mismatchAt(`${path}[${at}]`, items, item);
-      if (fault) return fault;
-    }
-  }
-  if (actual !== 'object') return undefined;
-  for (const [name, member] of Object.entries(properties)) {
-    const part = (value as Record<string, unknown>)[name];
-    if (part === undefined && !required.includes(name)) continue;
-    const fault = mismatchAt(`${path}.${name}`, member, part);
-    if (fault) return fault;
-  }
-  return undefined;
+  if ('const' in schema) return when((value) => value === schema.const);
+  if (type === 'object') return objectCheck(schema);
+  if (type === 'array') return arrayCheck(checkOf(schema.items!));
+  if (type === 'null') return when((value) => value === null);
+  if (type === 'integer') return when((value) => Number.isSafeInteger(value) && (value as number) >= minimum);
+  if (pattern === undefined) return when((value) => typeof value === type);
+  const regex = new RegExp(pattern);
+  return when((value) => typeof value === 'string' && regex.test(value));
 }
+
+function arrayCheck(item: Check): Check {
+  return (value) => {
+    if (!Array.isArray(value)) return '';
+    for (let at = 0; at < value.length; at++) {
+      const wrong = item(value[at]);
+      if (wrong !== undefined) return joined(at, wrong);
+    }
+    return undefined;
+  };
+}
+
+function objectCheck({ properties = {}, required = [] }: Schema): Check {
+  const members = Object.entries(properties).map(
+    ([key, schema]) => [key, checkOf(schema), !required.includes(key)] as const,
+  );
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return '';
+    for (const [key, check, isOptional] of members) {
+      const member = (value as Record<string, unknown>)[key];
+      if (isOptional && member === undefined) continue;
+      const wrong = check(member);
+      if (wrong !== undefined) return joined(key, wrong);
+    }
+    return undefined;
+  };
+}
+
+const joined = (key: string | number, path: string) => (path === '' ? `${key}` : `${key}/${path}`);

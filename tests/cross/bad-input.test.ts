@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { bytesSource, type Entry, Szafa } from '@szafa/client';
 import { parseHeader, resealHeader, sealFileName } from '@szafa/format';
 import { encodeEncParams } from '@szafa/protocol';
+import { renameFiles } from '../../client/src/files/calls.ts';
+import { readVolumeHeaders } from '../../client/src/transfers/calls.ts';
 import { useService } from '../harness/index.ts';
 import { loggedIn, PASSWORD, useDevice } from './account.ts';
 import { assertError } from './device.ts';
@@ -26,7 +28,7 @@ async function listen(stack: AsyncDisposableStack, server: Server): Promise<numb
 
 /** As `rename` does, but for the check of the path. */
 async function giveAnyPath({ api, engine, keys }: Szafa, { fileId, record }: Entry, name: string) {
-  const { encParams, encParamsText } = await api.headVolume(fileId, 1);
+  const { encParams, encParamsText } = await readVolumeHeaders(api, fileId, 1);
   const parsed = parseHeader(encParams);
   const current = await keys.current();
   const header = await resealHeader(engine, parsed, await keys.master(parsed.epoch), current, () => ({
@@ -39,7 +41,7 @@ async function giveAnyPath({ api, engine, keys }: Szafa, { fileId, record }: Ent
     enc_params: encodeEncParams(header.encParams),
     match: createHash('sha256').update(encParamsText).digest('hex'),
   };
-  assert.deepEqual(await api.renameFiles({ files: [renamed] }), []);
+  assert.deepEqual(await renameFiles(api, { files: [renamed] }), []);
 }
 
 const service = useService();

@@ -1,4 +1,5 @@
 /** `get` gives back what `put` took: every test compares two trees as `find` shows them, and their bytes. */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -18,6 +19,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Szafa } from '@szafa/client';
+import { filePages } from '../../client/src/files/calls.ts';
 import { useService } from '../harness/index.ts';
 import { loggedIn, useDevice } from './account.ts';
 import { assertError, Device } from './device.ts';
@@ -32,7 +34,7 @@ async function records(device: Device): Promise<string[]> {
     { server: session.server },
     { username: session.username, token: session.token },
   );
-  const all = (await Array.fromAsync(szafa.api.filePages())).flat();
+  const all = (await Array.fromAsync(filePages(szafa.api, 'listFiles'))).flat();
   return all.map(({ file_id, file_name }) => `${file_id} ${file_name}`).sort();
 }
 

@@ -54,7 +54,7 @@ const { fileId, volumes } = await szafa.upload(bytesSource(bytes), {
 const entry: Entry | undefined = (await szafa.list()).find((one) => one.fileId === fileId);
 const remote = await szafa.openFile(fileId, { record: entry?.record });
 const back = new Uint8Array(await new Response(remote.stream()).arrayBuffer());
-const { encParams } = await szafa.api.headVolume(fileId, 1);
+const { encParams } = await readVolumeHeaders(szafa.api, fileId, 1);
 const id: Bytes = parseHeader(encParams).fileId;
 const refused = await szafa.openFile('none').catch((error: unknown) => error instanceof SzafaError);
 console.log(

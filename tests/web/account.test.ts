@@ -128,7 +128,7 @@ test('an account from its recovery key to its end, in one visit', async () => {
   await devices.filter({ hasText: '<b>Ann</b>' }).getByRole('button', { name: /^End/ }).click();
   await page.getByText('1 session ended').waitFor();
   await until(async () => (await devices.count()) === 2);
-  await assert.rejects(program.api.me(), /unknown|expired/);
+  await assert.rejects(program.api.call('me'), /unknown|expired/);
 
   // Another password: this session goes on, the others end and are told why.
   const focused = page.locator(':focus');

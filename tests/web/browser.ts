@@ -1,4 +1,5 @@
 /** A real Chromium for a test file, and a person in front of it. One file, so that what the page looks like is known in one place. */
+
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Api, parseRecoveryText, webEngine } from '@szafa/client';
 import { deriveRecoveryKeys } from '@szafa/format';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import { readKeysForRecovery, readServerInfo } from '../../client/src/accounts/calls.ts';
 import { freshName, type Service } from '../harness/index.ts';
 
 export const PASSWORD = 'correct horse battery';
@@ -262,10 +264,10 @@ export async function typeKey(page: Page, key: string): Promise<void> {
 export async function counts(server: string, username: string, text: string): Promise<boolean> {
   const engine = webEngine();
   const api = new Api({ server });
-  const { service_id: serviceId } = await api.service();
+  const { service_id: serviceId } = await readServerInfo(api);
   const key = await parseRecoveryText(engine, text);
   const { authSecret: recovery } = await deriveRecoveryKeys(engine, { serviceId, username }, key);
-  return api.recover({ username, recovery }).then(
+  return readKeysForRecovery(api, { username, recovery }).then(
     () => true,
     () => false,
   );

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Api, parseRecoveryText, webEngine } from '@szafa/client';
 import { deriveAccountKeys } from '@szafa/format';
+import { readServerInfo } from '../../client/src/accounts/calls.ts';
 import { Device } from '../cross/device.ts';
 import { freshName, send, useService } from '../harness/index.ts';
 import {
@@ -84,7 +85,7 @@ function formsOf(bytes: Uint8Array): string[] {
 
 /** As the page derives them. */
 async function keysOf(username: string) {
-  const { service_id: serviceId } = await new Api({ server: service.url }).service();
+  const { service_id: serviceId } = await readServerInfo(new Api({ server: service.url }));
   return deriveAccountKeys(webEngine(), { serviceId, username }, PASSWORD);
 }
 

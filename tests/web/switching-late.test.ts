@@ -247,7 +247,7 @@ for (const end of ['a sign-out', 'an expiry'])
     await typeKey(page, next);
     if (end === 'a sign-out') await switchByOtherTab(page);
     else {
-      await new Api({ server: service.url, token: await tokenOf(page) }).logout();
+      await new Api({ server: service.url, token: await tokenOf(page) }).call('logout');
       await page.evaluate(() => dispatchEvent(new Event('online')));
       await register(page);
     }

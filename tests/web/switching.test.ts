@@ -147,7 +147,7 @@ test('a session that ends while another account is still being deleted is over',
   await switchByOtherTab(page);
   // They would hear of it, and tell.
   for (const other of context.pages()) if (other !== page) await other.close();
-  await new Api({ server: service.url, token: await tokenOf(page) }).logout();
+  await new Api({ server: service.url, token: await tokenOf(page) }).call('logout');
   await page.evaluate(() => dispatchEvent(new Event('online')));
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
 });

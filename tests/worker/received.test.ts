@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpenedLink, webEngine } from '@szafa/client';
-import { Api } from '../../client/src/api/api.ts';
+import { Api } from '../../client/src/call.ts';
 import { eitherShelf, listedContact } from '../../web/src/sharing/received.worker.ts';
 import { SharedDownload } from '../../web/src/sharing/shared-files.worker.ts';
 import type { Readable } from '../../web/src/transfers/readable.worker.ts';

@@ -10,20 +10,17 @@ export interface RetryPolicy {
 
 export const defaultRetry: RetryPolicy = { forMs: 120_000, baseMs: 250, capMs: 8_000 };
 
-/** `always`: repeating does no harm. `unsent`: only when the service cannot have acted on it. */
-export type Repeatable = 'always' | 'unsent';
-
 const PASSING = new Set([408, 429, 500, 502, 503, 504]);
 /** "Come back later" is said before anything was done. */
 const UNTOUCHED = new Set([429, 503]);
 /** An inner error that does not pass is reported rather than waited for. */
 const MOST_500 = 3;
 
-function mayRepeat(error: unknown, repeatable: Repeatable, attempt: number): boolean {
-  if (error instanceof NetworkError) return !error.certificate && (repeatable === 'always' || !error.sent);
+function mayRepeat(error: unknown, once: boolean, attempt: number): boolean {
+  if (error instanceof NetworkError) return !error.certificate && !(once && error.sent);
   if (!(error instanceof ApiError)) return false;
   if (error.status === 500 && attempt >= MOST_500) return false;
-  return repeatable === 'always' ? PASSING.has(error.status) : UNTOUCHED.has(error.status);
+  return (once ? UNTOUCHED : PASSING).has(error.status);
 }
 
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -43,7 +40,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 export interface RetryOptions {
   policy: RetryPolicy;
-  repeatable: Repeatable;
+  /** Only repeated if the server cannot have acted on it. */
+  once: boolean;
   signal?: AbortSignal | undefined;
   /** Called before each wait. */
   onRetry?: ((error: Error, waitMs: number) => void) | undefined;
@@ -54,14 +52,14 @@ export async function withRetry<T>(
   options: RetryOptions,
   attempt: (number: number) => Promise<T>,
 ): Promise<T> {
-  const { policy, repeatable, signal, onRetry } = options;
+  const { policy, once, signal, onRetry } = options;
   let since = 0;
   for (let number = 1; ; number++) {
     try {
       return await attempt(number);
     } catch (error) {
       signal?.throwIfAborted();
-      if (!mayRepeat(error, repeatable, number)) throw error;
+      if (!mayRepeat(error, once, number)) throw error;
       since ||= Date.now();
       const most = Math.min(policy.capMs, policy.baseMs * 2 ** (number - 1));
       const asked = error instanceof ApiError ? (error.retryAfter ?? 0) * 1000 : 0;

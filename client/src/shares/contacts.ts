@@ -171,9 +171,11 @@ export class Contacts {
 
   async #find(username: string, signal: AbortSignal | undefined): Promise<Identity & { text: string }> {
     const { api } = this.#context;
-    const { identity: text } = await api.identity(username, { signal }).catch((error: unknown) => {
-      throw error instanceof ApiError && error.status === 404 ? noSuch(username, error) : error;
-    });
+    const { identity: text } = await api
+      .call('readIdentity', { params: { username }, signal })
+      .catch((error: unknown) => {
+        throw error instanceof ApiError && error.status === 404 ? noSuch(username, error) : error;
+      });
     return { ...(await this.#parse(username, text, signal)), text };
   }
 

@@ -1,4 +1,5 @@
 /** What came to an account by its requests: list it, take it over, or drop it. */
+
 import {
   fileIdIn,
   openDelivery,
@@ -10,10 +11,12 @@ import {
   utf8,
 } from '@szafa/format';
 import { deliveredBy, encodeEncParams, type FileRecord } from '@szafa/protocol';
-import type { VolumeAnswer } from '../api/api.ts';
+import { readServerInfo } from '../accounts/calls.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
+import { eachFile, filePages, readTrashed, renameFiles, trashFiles } from '../files/calls.ts';
 import { forEach } from '../pool.ts';
 import { safeSegments } from '../text.ts';
+import type { VolumeAnswer } from '../transfers/calls.ts';
 import { checkRecord, readHead } from '../transfers/download/remote-file.ts';
 import type { TreeContext, TreeOptions } from '../tree/context.ts';
 import { joinPath } from '../tree/paths.ts';
@@ -61,13 +64,13 @@ const MEDIA_TYPE = /^[\x20-\x7e]{1,127}$/;
 export async function listDeliveries(context: TreeContext, signal?: AbortSignal): Promise<Delivery[]> {
   const { api } = context;
   const arrived = async () =>
-    (await Array.fromAsync(api.files({ dirId: 0, signal }))).filter(
+    (await Array.fromAsync(eachFile(api, 'listFiles', { dirId: 0, signal }))).filter(
       ({ file_name }) => deliveredBy(file_name) !== undefined,
     );
   const records = await arrived();
   if (records.length === 0) return [];
   const folders = new Map((await listRequests(context, signal)).map((one) => [one.id, one]));
-  const { service_id: serviceId } = await api.service({ signal });
+  const { service_id: serviceId } = await readServerInfo(api, { signal });
   const deliveries: (Delivery | undefined)[] = [];
   const doubtful = new Set<string>();
   await forEach(records.entries(), PARALLEL, async ([at, record]) => {
@@ -177,7 +180,10 @@ async function stillDelivered(
  */
 export async function listSealedIds({ api }: TreeContext, signal?: AbortSignal): Promise<Set<string>> {
   const ids = new Set<string>();
-  for (const pages of [api.filePages({ headers: true, signal }), api.trashPages({ headers: true, signal })]) {
+  for (const pages of [
+    filePages(api, 'listFiles', { headers: true, signal }),
+    filePages(api, 'listTrash', { headers: true, signal }),
+  ]) {
     for await (const page of pages) {
       for (const { enc_params } of page) {
         const id = enc_params === undefined ? undefined : fileIdIn(enc_params);
@@ -211,7 +217,7 @@ export async function takeOver(
   if (folder === undefined) throw new SzafaError('no-folder', 'its request is gone: say where it goes');
   const { fileId, requestId, record } = delivery;
   const head = await stillDelivered(context, delivery, signal);
-  const { service_id: serviceId } = await api.service({ signal });
+  const { service_id: serviceId } = await readServerInfo(api, { signal });
   const file = await openArrived(context, { record, requestId, serviceId }, head, signal);
   const sealedId = toBase64Url(file.fileId);
   const sealedIds = options.sealedIds ?? (await listSealedIds(context, signal));
@@ -241,7 +247,7 @@ export async function takeOver(
     enc_params: encodeEncParams(await sealHeader(engine, { ...file, master, metadata })),
   };
   file.fileKey.fill(0);
-  const changed = await api.renameFiles({ files: [renamed] }, { signal });
+  const changed = await renameFiles(api, { files: [renamed] }, { signal });
   if (changed.length > 0) {
     const now = await readHead(api, fileId, signal).catch(orConflict(delivery));
     // Unless an answer was lost.
@@ -264,11 +270,11 @@ export async function dropDelivery(
   const seen = await stillDelivered(context, delivery, signal);
   await requireNotTaken(context, fileId);
   // By way of the trash, where nobody takes it over any more: what is the owner's own by then goes back.
-  if ((await api.trashFiles([fileId], { signal })).length > 0) throw new ConflictError([name]);
-  const there = await api.readTrashed(fileId, { signal }).catch(orConflict(delivery));
+  if ((await trashFiles(api, 'trashFiles', [fileId], { signal })).length > 0) throw new ConflictError([name]);
+  const there = await readTrashed(api, fileId, { signal }).catch(orConflict(delivery));
   if (there.encParamsText !== seen.encParamsText) {
-    await api.restoreFiles([fileId], { signal });
+    await trashFiles(api, 'restoreFiles', [fileId], { signal });
     throw new ConflictError([name]);
   }
-  await api.emptyTrash([fileId], { signal });
+  (await api.call('emptyTrash', { body: { files: [fileId] }, signal })).removed;
 }

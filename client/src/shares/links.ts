@@ -137,8 +137,8 @@ export async function makeLink(
     passphrase: passphrase !== undefined,
     size: sizeOf(files),
   };
-  await api.createShare(
-    {
+  await api.call('createShare', {
+    body: {
       id,
       files: items.map(({ entry }) => entry.fileId),
       header: toBase64Url(header),
@@ -147,8 +147,8 @@ export async function makeLink(
       expires_at: expiresAt?.toISOString() ?? null,
       downloads: downloads ?? null,
     },
-    { signal },
-  );
+    signal,
+  });
   return { id, link: linkText({ server: api.server, id, key }) };
 }
 
@@ -231,7 +231,7 @@ function pathsOf(items: readonly ShareItem[]): Set<string> {
 }
 
 export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {
-  const shares = await context.api.shares({ signal });
+  const shares = (await context.api.call('listShares', { signal })).shares;
   const links: OwnLink[] = [];
   for (const share of shares) links.push(await ownLink(context, share, signal));
   return links;
@@ -251,7 +251,7 @@ export async function resealOwn(
   const failed: { about: string; error: SzafaError }[] = [];
   const changed = new Set<string>();
   let done = 0;
-  for (const { id, own } of await api.shares({ signal })) {
+  for (const { id, own } of (await api.call('listShares', { signal })).shares) {
     try {
       const sealed = ownBytes(own);
       // Opened also where it says that it is done: anybody can say so.
@@ -261,7 +261,11 @@ export async function resealOwn(
       const kept = await openShareRecord(engine, accepted ?? (await keys.master(epoch, signal)), id, sealed);
       if (epoch >= current.epoch) continue;
       const next = toBase64Url(await sealShareRecord(engine, current, id, kept));
-      await api.writeOwn(id, { own: next, match: (await engine.sha256(utf8(own))).toHex() }, { signal });
+      await api.call('writeOwn', {
+        params: { share_id: id },
+        body: { own: next, match: (await engine.sha256(utf8(own))).toHex() },
+        signal,
+      });
       done++;
     } catch (error) {
       if (error instanceof ApiError && error.kind === 'not-found') continue;
@@ -271,7 +275,7 @@ export async function resealOwn(
     }
   }
   // An answer that was lost looks the same as another device that did it: either way it is done.
-  const now = changed.size > 0 ? await api.shares({ signal }) : [];
+  const now = changed.size > 0 ? (await api.call('listShares', { signal })).shares : [];
   for (const { id, own } of now.filter(({ id }) => changed.has(id))) {
     if (isUnder(current.epoch, own)) done++;
     else failed.push({ about: id, error: changedAgain() });

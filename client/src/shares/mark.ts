@@ -1,10 +1,12 @@
 /** Notes in the headers of files that others have their keys: from then on a single segment of theirs proves nothing. */
+
 import { describeFile, parseHeader, resealHeader } from '@szafa/format';
 import { deliveredBy, type FileRecord, limits } from '@szafa/protocol';
-import type { VolumeAnswer } from '../api/api.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
+import { readTrashed } from '../files/calls.ts';
 import { forEach } from '../pool.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from '../stored-files.ts';
+import type { VolumeAnswer } from '../transfers/calls.ts';
 import { checkRecord, nameKind, type OpenContext, readHead } from '../transfers/download/remote-file.ts';
 
 /** A header that was read a moment ago. */
@@ -87,7 +89,7 @@ async function markFile(
   const answer =
     head ??
     (inTrash
-      ? await api.readTrashed(record.file_id, { signal })
+      ? await readTrashed(api, record.file_id, { signal })
       : await readHead(api, record.file_id, signal));
   const parsed = parseHeader(answer.encParams);
   const master = await keys.master(parsed.epoch, signal);

@@ -1,4 +1,5 @@
 /** The upload of one file through the link of a request. */
+
 import {
   type Bytes,
   DEFAULT_VOLUME_SIZE,
@@ -16,8 +17,9 @@ import {
   utf8,
 } from '@szafa/format';
 import { type CompleteBody, deliveryName, limits } from '@szafa/protocol';
-import { Api, type ApiOptions } from '../api/api.ts';
+import { Api, type ApiOptions, linkHeaders } from '../call.ts';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
+import { completeTransfer, receivedVolumes } from '../transfers/calls.ts';
 import { waitFor } from '../upload/claims.ts';
 import { sizesOf } from '../upload/description.ts';
 import { type Journal, journalKey, type Remembered, UploadLog, type UploadState } from '../upload/journal.ts';
@@ -120,7 +122,14 @@ async function begin(
 ): Promise<string> {
   const chunks = sizesOf(layout);
   const body = { upload_token: await tokenOf(engine, secrets), chunk_count: chunks.length, chunks };
-  return (await api.beginUpload(request.id, body, { access, signal })).transfer_id;
+  return (
+    await api.call('beginUpload', {
+      params: { request_id: request.id },
+      headers: linkHeaders(access),
+      body,
+      signal,
+    })
+  ).transfer_id;
 }
 
 /** An unfinished upload by the journal, with what speaks for it to the service. */
@@ -145,7 +154,7 @@ export async function storedOf(
   const { state, volumes } = found.remembered;
   const { transferId, layout } = state;
   try {
-    const here = await found.api.receivedStreamed(transferId, { signal });
+    const here = await receivedVolumes(found.api, transferId, { signal });
     return here
       .filter(({ idx }) => volumes.has(idx))
       .reduce((sum, { idx }) => sum + extentOf(layout, idx).length, 0);
@@ -166,7 +175,10 @@ export async function abandon(
   try {
     if (found) {
       const { state } = found.remembered;
-      await found.api.cancel(state.transferId || (await begin(context, state, signal)), { signal });
+      await found.api.call('cancel', {
+        params: { transfer_id: state.transferId || (await begin(context, state, signal)) },
+        signal,
+      });
     }
   } catch (error) {
     if (!isOver(found!.remembered.state, error)) throw error;
@@ -250,7 +262,10 @@ export class RequestUpload {
       const isBeginning = this.#source.extends?.(state.identity) === true;
       const begun = isSame || isBeginning ? await this.#found(remembered) : undefined;
       if (begun && (isSame || (await begun.supply.isKept(begun.here, this.#options.signal)))) return begun;
-      await this.#api.cancel(state.transferId, { signal: this.#options.signal });
+      await this.#api.call('cancel', {
+        params: { transfer_id: state.transferId },
+        signal: this.#options.signal,
+      });
     } catch (error) {
       if (!isOver(state, error)) throw error;
     }
@@ -263,7 +278,7 @@ export class RequestUpload {
     const { transferId, layout } = state;
     const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
     const here = new Set<number>();
-    for (const { idx, sha256 } of await this.#api.receivedStreamed(transferId, this.#signal)) {
+    for (const { idx, sha256 } of await receivedVolumes(this.#api, transferId, this.#signal)) {
       const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
       if (!record) return undefined;
       records.set(idx, record);
@@ -327,7 +342,7 @@ export class RequestUpload {
         // Whoever has to ask again says the same.
         await this.#log?.complete(begun.description, 0);
       }
-      const answer = await this.#api.completeStreamed(transferId, begun.description, this.#signal);
+      const answer = await completeTransfer(this.#api, transferId, begun.description, this.#signal);
       if ('file_id' in answer) {
         await this.#log?.end();
         return { resumed: already, size, grown };
@@ -340,7 +355,9 @@ export class RequestUpload {
   /** Nothing more is sealed under its key. */
   async #giveUp({ transferId }: Begun): Promise<void> {
     // The service clears abandoned uploads away by itself.
-    await this.#api.cancel(transferId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});
+    await this.#api
+      .call('cancel', { params: { transfer_id: transferId }, signal: AbortSignal.timeout(5_000) })
+      .catch(() => {});
     await this.#log?.end();
   }
 

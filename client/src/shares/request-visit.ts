@@ -1,4 +1,5 @@
 /** The link of a request, used by whoever has it: no account, no session. */
+
 import {
   type Bytes,
   type Engine,
@@ -8,7 +9,8 @@ import {
   storedSize,
   toBase64Url,
 } from '@szafa/format';
-import { Api } from '../api/api.ts';
+import { readServerInfo } from '../accounts/calls.ts';
+import { Api, linkHeaders } from '../call.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
 import type { Journal } from '../upload/journal.ts';
 import { VolumeMemory } from '../upload/memory.ts';
@@ -59,7 +61,8 @@ export class RequestVisit {
     const { id, key } = address;
     const api = new Api({ ...apiOptions, server: address.server });
     const access = toBase64Url(await requestAccess(engine, key));
-    const open = () => api.openRequest(id, { access, signal });
+    const open = () =>
+      api.call('openRequest', { params: { request_id: id }, headers: linkHeaders(access), signal });
     const opened = await open().catch((error) => {
       throw overOr(error);
     });
@@ -70,7 +73,7 @@ export class RequestVisit {
       throw new TamperedError('request', 'what the server gives is no header of a request', { cause });
     }
     const { publicKey, note } = await openRequestHeader(engine, header, key);
-    const { service_id: serviceId } = await api.service({ signal });
+    const { service_id: serviceId } = await readServerInfo(api, { signal });
     const over = async (error: unknown): Promise<unknown> => {
       if (!(error instanceof ApiError)) return error;
       if (error.status === 409 && 'files_left' in error.body) return new LinkOverError('full', error.message);

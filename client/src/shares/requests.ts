@@ -17,7 +17,7 @@ import {
   utf8,
 } from '@szafa/format';
 import type { Ending, ListedRequest } from '@szafa/protocol';
-import type { CallOptions } from '../api/api.ts';
+import type { CallOptions } from '../call.ts';
 import { ApiError, SzafaError, TamperedError } from '../errors.ts';
 import type { TreeContext } from '../tree/context.ts';
 import { checkPath } from '../tree/paths.ts';
@@ -89,8 +89,8 @@ export async function makeRequest(
     folder,
     ...(note !== undefined && { note }),
   };
-  await api.createRequest(
-    {
+  await api.call('createRequest', {
+    body: {
       id,
       header: toBase64Url(header),
       access: (await engine.sha256(access)).toHex(),
@@ -99,14 +99,14 @@ export async function makeRequest(
       max_files: files,
       max_bytes: storedSize(layoutOf(size)) + files * EACH,
     },
-    { signal },
-  );
+    signal,
+  });
   return { id, link: requestText({ server: api.server, id, key }) };
 }
 
 export async function listRequests(context: TreeContext, signal?: AbortSignal): Promise<OwnRequest[]> {
   const requests: OwnRequest[] = [];
-  for (const one of await context.api.requests({ signal }))
+  for (const one of (await context.api.call('listRequests', { signal })).requests)
     requests.push(await ownRequest(context, one, signal));
   return requests;
 }

@@ -12,7 +12,7 @@ import {
   toBase64Url,
   utf8,
 } from '@szafa/format';
-import { cleanUsername, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
+import { cleanUsername, headers as headerNames, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
 import type { OpenContext } from '../transfers/download/remote-file.ts';
 import type { Contacts } from './contacts.ts';
@@ -50,8 +50,8 @@ export async function shareWith(
   const about = { title: titleOf(items, options), size: sizeOf(files) };
   const letter = await sealLetter(engine, { shareId: id, from, to }, { key, ...about, made: Date.now() });
   const own: OwnJson = { kind: 'account', to: to.username, ...about, ...noteOf(options), passphrase: false };
-  await api.createShare(
-    {
+  await api.call('createShare', {
+    body: {
       id,
       files: items.map(({ entry }) => entry.fileId),
       header: toBase64Url(header),
@@ -64,8 +64,8 @@ export async function shareWith(
       expires_at: expiresAt?.toISOString() ?? null,
       downloads: downloads ?? null,
     },
-    { signal },
-  );
+    signal,
+  });
   return id;
 }
 
@@ -124,12 +124,19 @@ export class ReceivedShare {
     const { api, engine } = this.#context;
     const key = this.#key;
     if (!key) throw this.problem!;
-    const answer = await api.openReceived(this.id, options).catch((error) => {
-      throw overOr(error);
-    });
+    const answer = await api
+      .call('openReceived', {
+        params: { share_id: this.id },
+        headers: { [headerNames.shareTicket]: options?.ticket },
+        signal: options?.signal,
+      })
+      .catch((error) => {
+        throw overOr(error);
+      });
     const parsed = await parseLinkHeader(engine, bytesOf(answer.header, 'link', 'the header'), key);
     const { files, note } = await openLink(engine, parsed, key);
-    const take = (ticket: string, signal?: AbortSignal) => api.takeReceived(this.id, ticket, { signal });
+    const take = (ticket: string, signal?: AbortSignal) =>
+      api.call('takeReceived', { params: { share_id: this.id }, body: { ticket }, signal });
     return new OpenedLink({ api, engine, id: this.id, take }, files, note, new Set(answer.missing));
   }
 }
@@ -137,7 +144,7 @@ export class ReceivedShare {
 /** All that is not over, the latest first by what their owners signed. Those that cannot be trusted come last, with their problems. */
 export async function listReceived(context: Context, signal?: AbortSignal): Promise<ReceivedShare[]> {
   const { api, contacts } = context;
-  const answers = await api.receivedShares({ signal });
+  const answers = (await api.call('listReceived', { signal })).shares;
   if (answers.length === 0) return [];
   const to = await contacts.own(signal);
   const shares: ReceivedShare[] = [];

@@ -1,4 +1,5 @@
 /** A link, opened by whoever has it: no account, no session. */
+
 import {
   type Engine,
   fromBase64Url,
@@ -10,8 +11,9 @@ import {
   type SharedFile,
   toBase64Url,
 } from '@szafa/format';
-import { Api, type ApiOptions, type ByteRange, type VolumeOptions } from '../api/api.ts';
+import { Api, type ApiOptions, type ByteRange, linkHeaders, type VolumeOptions } from '../call.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
+import { readSharedDigests, readSharedVolume } from '../transfers/calls.ts';
 import { type ReadableHeader, RemoteFile, type VolumeReader } from '../transfers/download/remote-file.ts';
 import { webEngine } from '../web/engine.ts';
 import { type LinkAddress, parseLink } from './address.ts';
@@ -75,9 +77,11 @@ export class LinkVisit {
     const { engine = webEngine(), ticket, signal, ...rest } = options;
     const api = new Api({ ...rest, server: address.server });
     const access = toBase64Url(await linkAccess(engine, address.key));
-    const opened = await api.openShare(address.id, { access, ticket, signal }).catch((error) => {
-      throw overOr(error);
-    });
+    const opened = await api
+      .call('openShare', { params: { share_id: address.id }, headers: linkHeaders(access, ticket), signal })
+      .catch((error) => {
+        throw overOr(error);
+      });
     let header: Uint8Array<ArrayBuffer>;
     try {
       header = fromBase64Url(opened.header);
@@ -93,7 +97,13 @@ export class LinkVisit {
     const { files, note } = await openLink(this.#engine, this.#parsed, this.#address.key, passphrase);
     const [api, engine, { id, key }] = [this.#api, this.#engine, this.#address];
     const access = toBase64Url(await linkAccess(engine, key));
-    const take: Take = (ticket, signal) => api.takeTicket(id, ticket, { access, signal });
+    const take: Take = (ticket, signal) =>
+      api.call('takeTicket', {
+        params: { share_id: id },
+        headers: linkHeaders(access),
+        body: { ticket },
+        signal,
+      });
     return new OpenedLink({ api, engine, id, take }, files, note, this.#missing);
   }
 }
@@ -203,10 +213,10 @@ class SharedReader implements VolumeReader {
     maxBytes: number,
     options?: VolumeOptions & { range?: ByteRange | undefined },
   ) {
-    return this.#api.readSharedVolume(this.#place, idx, maxBytes, options);
+    return readSharedVolume(this.#api, this.#place, idx, maxBytes, options);
   }
 
   readDigests(): Promise<Uint8Array> {
-    return this.#api.readSharedDigests(this.#place);
+    return readSharedDigests(this.#api, this.#place);
   }
 }

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../api/api.ts';
+import type { CallOptions } from '../call.ts';
 import type { OpenContext } from '../transfers/download/remote-file.ts';
 import type { UploadOptions } from '../upload/options.ts';
 import type { Places } from './places.ts';

@@ -110,7 +110,9 @@ async function cloneAs(
     await resealPaths(context, [copy], { signal });
   } catch (error) {
     // Under its old path it would be a version that nobody asked for.
-    await api.deleteFile(fileId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});
+    await api
+      .call('deleteFile', { params: { file_id: fileId }, signal: AbortSignal.timeout(5_000) })
+      .catch(() => {});
     throw error;
   }
   return fileId;
@@ -125,7 +127,8 @@ async function cloneInto(
 ): Promise<string> {
   for (let tries = 1; ; tries++) {
     try {
-      return (await api.cloneFile(fileId, dirId, { signal })).file_id;
+      return (await api.call('cloneFile', { params: { file_id: fileId }, body: { dir_id: dirId }, signal }))
+        .file_id;
     } catch (error) {
       const isBusy = error instanceof ApiError && error.exists;
       if (!isBusy || tries === CLONE_TRIES) throw error;

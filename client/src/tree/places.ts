@@ -1,7 +1,7 @@
 /** Where the service files what lies at a path: its directories are one level deep, and have the first part of the path as their name. */
 import { sealDirName } from '@szafa/format';
 import { cleanDirName } from '@szafa/protocol';
-import type { CallOptions } from '../api/api.ts';
+import type { CallOptions } from '../call.ts';
 import { ApiError, SzafaError } from '../errors.ts';
 import { type DirEntry, listDirEntries } from '../listing.ts';
 import { unlessAborted } from '../pool.ts';
@@ -22,7 +22,11 @@ export class Places {
 
   async list(options?: CallOptions): Promise<DirEntry[]> {
     const { api } = this.#context;
-    const dirs = await listDirEntries(this.#context, await api.listDirs(options), options?.signal);
+    const dirs = await listDirEntries(
+      this.#context,
+      (await api.call('listDirs', { ...options })).dirs,
+      options?.signal,
+    );
     this.#known = Promise.resolve(dirs);
     return dirs;
   }
@@ -31,7 +35,7 @@ export class Places {
   async make(name: string, { plain, signal }: DirOptions = {}): Promise<number> {
     const { api, engine, keys } = this.#context;
     const text = plain ? name : await sealDirName(engine, (await keys.current(signal)).key, name);
-    const { dir_id } = await api.createDir(text, { signal });
+    const { dir_id } = await api.call('createDir', { body: { name: text }, signal });
     this.#known = undefined;
     return dir_id;
   }
@@ -53,9 +57,11 @@ export class Places {
   /** What is in it lies in the root then. Another device may have removed it before. */
   async remove(dirId: number, options?: CallOptions): Promise<void> {
     this.#known = undefined;
-    await this.#context.api.deleteDir(dirId, options).catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.status === 404)) throw error;
-    });
+    await this.#context.api
+      .call('deleteDir', { params: { dir_id: dirId }, ...options })
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiError && error.status === 404)) throw error;
+      });
   }
 
   /** Where a path is filed, in a directory that is made when it is not there; null is the root. */

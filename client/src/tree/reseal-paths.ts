@@ -2,9 +2,11 @@
  * Gives records other paths: header and name are sealed anew, with a higher `rev`, and take the place of the old ones on the service, a
  * thousand in one transaction. Volumes and file keys stay.
  */
+
 import { type Metadata, parseHeader, resealHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, limits, type NamesBody } from '@szafa/protocol';
 import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
+import { eachFile, renameFiles } from '../files/calls.ts';
 import type { Entry } from '../listing.ts';
 import { forEach } from '../pool.ts';
 import { plainNameOf } from '../text.ts';
@@ -114,7 +116,9 @@ async function checkPlaces(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (doubtful.length === 0) return;
-  const now = new Map(await Array.fromAsync(api.files({ signal }), (record) => [record.file_id, record]));
+  const now = new Map(
+    await Array.fromAsync(eachFile(api, 'listFiles', { signal }), (record) => [record.file_id, record]),
+  );
   const moved = doubtful.filter(({ entry: { fileId, dirId, record } }) => {
     const there = now.get(fileId);
     return there?.dir_id !== dirId || there.file_name !== record.file_name;
@@ -142,7 +146,7 @@ function foreignName(path: string, dirId: number | null): string {
 
 async function send({ api }: TreeContext, sealed: Sealed[], signal: AbortSignal | undefined): Promise<void> {
   const files = sealed.map(({ renamed }) => renamed);
-  const changed = await api.renameFiles({ files }, { signal }).catch((error: unknown) => {
+  const changed = await renameFiles(api, { files }, { signal }).catch((error: unknown) => {
     // The directory that they go to was there a moment ago.
     const isGone = error instanceof ApiError && error.kind === 'forbidden';
     throw isGone ? new ConflictError(sealed.map(({ entry }) => entry.path)) : error;

@@ -1,8 +1,10 @@
 /** Small pictures of files, sealed beside them; the header says which one is the file's own. */
+
 import { type Bytes, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
-import type { CallOptions } from '../api/api.ts';
+import type { CallOptions } from '../call.ts';
 import { SzafaError, TamperedError } from '../errors.ts';
+import { readThumbnail, storeThumbnail } from '../files/calls.ts';
 import type { Entry } from '../listing.ts';
 import { openBeside, openFile } from '../transfers/download/remote-file.ts';
 import type { TreeContext } from './context.ts';
@@ -25,7 +27,7 @@ export async function readThumbnails(
   const found = new Map<string, Thumbnail>();
   for (let at = 0; at < ids.length; at += limits.thumbnailsPerBatch) {
     const batch = ids.slice(at, at + limits.thumbnailsPerBatch);
-    const answers = await context.api.readThumbnails(batch, { signal });
+    const answers = (await context.api.call('readThumbnails', { body: { files: batch }, signal })).thumbnails;
     await Promise.all(
       answers.map(async (answer) => {
         const entry = byId.get(answer.file_id);
@@ -86,11 +88,11 @@ export async function writeThumbnail(
   const { engine, api } = context;
   const { fileId, record, path } = entry;
   const { header } = await openFile(context, fileId, { record, headOnly: true, signal });
-  if (header.metadata.thumbnail !== undefined && (await api.readThumbnail(fileId, { signal }))) return false;
+  if (header.metadata.thumbnail !== undefined && (await readThumbnail(api, fileId, { signal }))) return false;
   const sealed = await sealThumbnail(engine, header, bytes);
   const thumbnail = (await engine.sha256(sealed)).toHex();
   await resealPaths(context, [{ entry, path, thumbnail }], { signal });
-  return api.writeThumbnail(fileId, sealed, thumbnail, { signal });
+  return storeThumbnail(api, fileId, sealed, thumbnail, { signal });
 }
 
 /**
@@ -106,7 +108,7 @@ export async function sendThumbnail(
 ): Promise<void> {
   try {
     const digest = (await engine.sha256(sealed)).toHex();
-    await api.writeThumbnail(fileId, sealed, digest, { signal });
+    await storeThumbnail(api, fileId, sealed, digest, { signal });
   } catch {
     // The file is whole without it.
   }

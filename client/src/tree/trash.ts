@@ -1,6 +1,8 @@
 /** The trash: what is in it comes back until the service empties it. */
+
 import { limits } from '@szafa/protocol';
 import { ConflictError } from '../errors.ts';
+import { filePages, trashFiles } from '../files/calls.ts';
 import { type Entry, listEntries } from '../listing.ts';
 import type { TreeContext, TreeOptions } from './context.ts';
 import { checkPath } from './paths.ts';
@@ -28,7 +30,7 @@ export async function trash(
   entries: readonly Entry[],
   options: TreeOptions = {},
 ): Promise<void> {
-  await inBatches(entries, options, (ids) => api.trashFiles(ids, { signal: options.signal }));
+  await inBatches(entries, options, (ids) => trashFiles(api, 'trashFiles', ids, { signal: options.signal }));
 }
 
 export async function restore(
@@ -36,7 +38,9 @@ export async function restore(
   entries: readonly Entry[],
   options: TreeOptions = {},
 ): Promise<void> {
-  await inBatches(entries, options, (ids) => api.restoreFiles(ids, { signal: options.signal }));
+  await inBatches(entries, options, (ids) =>
+    trashFiles(api, 'restoreFiles', ids, { signal: options.signal }),
+  );
 }
 
 async function inBatches(
@@ -58,7 +62,7 @@ async function inBatches(
 
 /** What came there last is first. */
 export async function listTrash(context: TreeContext, signal?: AbortSignal): Promise<TrashEntry[]> {
-  const pages = await Array.fromAsync(context.api.trashPages({ signal }));
+  const pages = await Array.fromAsync(filePages(context.api, 'listTrash', { signal }));
   const entries = await listEntries(context, pages, { signal, cut: true });
   const records = pages.flat();
   return entries.map((entry, at) => {
@@ -75,10 +79,10 @@ export async function emptyTrash(
   let removed = 0;
   const ids = entries
     ? entries.map(({ fileId }) => fileId)
-    : (await Array.fromAsync(api.trashPages({ signal }))).flat().map(({ file_id }) => file_id);
+    : (await Array.fromAsync(filePages(api, 'listTrash', { signal }))).flat().map(({ file_id }) => file_id);
   for (let at = 0; at < ids.length; at += limits.filesPerBatch) {
     const files = ids.slice(at, at + limits.filesPerBatch);
-    removed += await api.emptyTrash(files, { signal });
+    removed += (await api.call('emptyTrash', { body: { files }, signal })).removed;
     onProgress?.(at + files.length, ids.length);
   }
   return removed;

@@ -1,5 +1,5 @@
 import type { Bytes, Engine } from '@szafa/format';
-import type { Api } from '../api/api.ts';
+import type { Api } from '../call.ts';
 import type { Keys } from '../keys.ts';
 import type { HeaderCache } from '../transfers/download/header-cache.ts';
 import type { Journal } from './journal.ts';

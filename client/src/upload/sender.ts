@@ -1,5 +1,6 @@
 import type { SealedVolume } from '@szafa/format';
 import { ApiError, SzafaError } from '../errors.ts';
+import { receivedVolumes, writeVolume } from '../transfers/calls.ts';
 import type { UploadContext, UploadOptions } from './options.ts';
 import { Pace } from './pace.ts';
 import { Sent } from './sent.ts';
@@ -51,7 +52,7 @@ export class Sender {
     };
     await this.#pace.run(bytes.length, async () => {
       try {
-        await api.writeVolume(transferId, idx, bytes, { signal, onBytes, sha256 });
+        await writeVolume(api, transferId, idx, bytes, { signal, onBytes, sha256 });
       } catch (error) {
         if (sha256 === undefined || !(error instanceof ApiError && error.status === 409)) throw error;
         await this.#afterConflict(transferId, idx, sha256, error);
@@ -62,7 +63,7 @@ export class Sender {
 
   /** 409 has several reasons, of which a full or broken disk is one: the upload may then go on later, as it is. */
   async #afterConflict(transferId: string, idx: number, sha256: string, cause: ApiError): Promise<void> {
-    const volumes = await this.#context.api.receivedStreamed(transferId, { signal: this.#options.signal });
+    const volumes = await receivedVolumes(this.#context.api, transferId, { signal: this.#options.signal });
     const there = volumes.find((volume) => volume.idx === idx);
     if (!there) throw cause;
     if (there.sha256 !== sha256)

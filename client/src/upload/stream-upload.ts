@@ -13,6 +13,7 @@ import {
 } from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
+import { completeTransfer } from '../transfers/calls.ts';
 import { ageOf, checkDescribable, describe, type SealedFile } from './description.ts';
 import type { Room } from './memory.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
@@ -165,7 +166,10 @@ export class StreamUpload {
   #begun(): Promise<string> {
     this.#transfer ??= (async () => {
       const { dirId, signal } = this.#options;
-      const { transfer_id } = await this.#context.api.initStreamed({ dir_id: dirId }, { signal });
+      const { transfer_id } = await this.#context.api.call('init', {
+        body: { streamed: true, dir_id: dirId },
+        signal,
+      });
       return transfer_id;
     })();
     return this.#transfer;
@@ -176,7 +180,7 @@ export class StreamUpload {
     const { signal } = this.#options;
     const master = await keys.current(signal);
     const description = await describe(engine, master, this.#file, ageOf(this.#options), this.#options);
-    const answer = await api.completeStreamed(await this.#begun(), description, { signal });
+    const answer = await completeTransfer(api, await this.#begun(), description, { signal });
     if (!('file_id' in answer)) {
       throw new SzafaError('incomplete', 'the server lost volumes that it had accepted');
     }

@@ -31,7 +31,7 @@ export async function cancel(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   try {
-    await api.cancel(transferId, { signal });
+    await api.call('cancel', { params: { transfer_id: transferId }, signal });
   } catch (error) {
     if (!(error instanceof ApiError && NOT_OURS.has(error.status))) throw error;
   }
@@ -80,7 +80,9 @@ async function storedBytes(
   signal?: AbortSignal,
 ): Promise<number | undefined> {
   try {
-    const here = (await api.received(state.transferId, { signal })).filter((idx) => volumes.has(idx));
+    const here = (
+      await api.call('received', { params: { transfer_id: state.transferId }, signal })
+    ).received.filter((idx) => volumes.has(idx));
     return here.reduce((sum, idx) => sum + extentOf(state.layout, idx).length, 0);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined;

@@ -2,6 +2,7 @@ import { layoutOf, newSecrets, storedSize, totalSha256 } from '@szafa/format';
 import type { CompleteBody } from '@szafa/protocol';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
 import { range } from '../pool.ts';
+import { completeTransfer, receivedVolumes } from '../transfers/calls.ts';
 import { ageOf, checkDescribable, declare, describe, epochOf, sizesOf } from './description.ts';
 import type { DeclaredHeader, Journal, Remembered, UploadLog } from './journal.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
@@ -104,7 +105,7 @@ export class Upload {
     const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
     const here = new Set<number>();
     if (!declared) {
-      for (const { idx, sha256 } of await api.receivedStreamed(transferId, { signal })) {
+      for (const { idx, sha256 } of await receivedVolumes(api, transferId, { signal })) {
         const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
         // Sent by another process, or after the copy of the journal that this one was restored from.
         if (!record) return undefined;
@@ -113,7 +114,9 @@ export class Upload {
       }
     } else {
       if (records.size < layout.count) return undefined;
-      for (const idx of await api.received(transferId, { signal })) here.add(idx);
+      for (const idx of (await api.call('received', { params: { transfer_id: transferId }, signal }))
+        .received)
+        here.add(idx);
     }
     const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
     const description = completing && completing.gen > after ? completing.description : undefined;
@@ -160,7 +163,10 @@ export class Upload {
     await checkDescribable(engine, await keys.current(signal), supply, this.#options);
     const chunks = sizesOf(supply.layout);
     const body = { chunk_count: chunks.length, chunks, dir_id: dirId };
-    const { transfer_id: transferId } = await this.#context.api.initStreamed(body, { signal });
+    const { transfer_id: transferId } = await this.#context.api.call('init', {
+      body: { streamed: true, ...body },
+      signal,
+    });
     await this.#remember(transferId, supply);
     const begun = { transferId, supply, here: new Set<number>(), resumed: false, grown: false };
     return { ...begun, declared: undefined, description: undefined };
@@ -175,7 +181,8 @@ export class Upload {
     const age = ageOf(this.#options);
     const master = await keys.current(signal);
     const description = await describe(engine, master, supply, age, this.#options);
-    const { transfer_id: transferId } = await api.init(declare(description, supply, this.#options), {
+    const { transfer_id: transferId } = await api.call('init', {
+      body: declare(description, supply, this.#options),
       signal,
     });
     const declared = { gen: age.gen, epoch: master.epoch };
@@ -242,8 +249,8 @@ export class Upload {
       await this.#log?.complete(begun.description, age.gen);
     }
     const answer = declared
-      ? await api.complete(transferId, { signal })
-      : await api.completeStreamed(transferId, begun.description!, { signal }).catch(conflicting);
+      ? await completeTransfer(api, transferId, undefined, { signal })
+      : await completeTransfer(api, transferId, begun.description!, { signal }).catch(conflicting);
     if (!('file_id' in answer)) return answer;
     await this.#log?.end();
     const total = await totalSha256(engine, supply.digests);
@@ -259,13 +266,17 @@ export class Upload {
     if (!pull || missingOf(this.#sender, supply, begun.here).length === 0) return;
     const offer = await pull.serve(transferId, supply);
     const poll = setInterval(() => {
-      api.pullStatus(transferId, { signal }).then(
+      api.call('pullStatus', { params: { transfer_id: transferId }, signal }).then(
         ({ pulled }) => this.#sender.sent.begin(Math.min(pulled * layout.volumeSize, layout.size)),
         () => {}, // only the progress display misses a step
       );
     }, 500);
     try {
-      await api.pull(transferId, { base_url: offer.baseUrl, token: offer.token }, { signal });
+      await api.call('pull', {
+        params: { transfer_id: transferId },
+        body: { base_url: offer.baseUrl, token: offer.token },
+        signal,
+      });
     } catch (error) {
       throw offer.failure() ?? error;
     } finally {
@@ -274,7 +285,9 @@ export class Upload {
     }
     const failure = offer.failure();
     if (failure) throw failure;
-    begun.here = new Set(await api.received(transferId, { signal }));
+    begun.here = new Set(
+      (await api.call('received', { params: { transfer_id: transferId }, signal })).received,
+    );
   }
 
   /** Frees what the service holds. The reason for giving up is what the caller has to hear. */

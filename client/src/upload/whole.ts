@@ -1,5 +1,6 @@
 import type { SealedVolume } from '@szafa/format';
 import { encodeInit } from '@szafa/protocol';
+import { writeFile } from '../transfers/calls.ts';
 import { ageOf, declare, describe, type SealedFile } from './description.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import type { Sent } from './sent.ts';
@@ -23,7 +24,7 @@ export async function sendWhole(
   const transferId = engine.random(20).toBase64({ alphabet: 'base64url', omitPadding: true });
   sent.begin(0);
   const onBytes = (moved: number) => sent.move(1, moved, size);
-  const answer = await api.writeFile(transferId, header, bytes, { signal, onBytes });
+  const answer = await writeFile(api, transferId, header, bytes, { signal, onBytes });
   if (!answer) return undefined;
   sent.arrive(1, size);
   const { file_name, file_size: storedSize, total_sha256: sha256, enc_params } = description;

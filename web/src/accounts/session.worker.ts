@@ -8,6 +8,7 @@ import {
   newRecoveryKey,
   newTotpSecret,
   PRF_INPUT,
+  readServerInfo,
   recoveryKeyIn,
   recoveryText,
   Szafa,
@@ -74,11 +75,11 @@ export class SignedIn {
   }
 
   async offersPasskeys(): Promise<boolean> {
-    return (await new Api(this.#options).service()).origin === globalThis.location.origin;
+    return (await readServerInfo(new Api(this.#options))).origin === globalThis.location.origin;
   }
 
   async offersLinks(): Promise<boolean> {
-    return (await this.szafa.api.service()).features.includes('shares');
+    return (await readServerInfo(this.szafa.api)).features.includes('shares');
   }
 
   async passkeyChallenge(): Promise<PasskeyRequest & Prf> {
@@ -120,7 +121,7 @@ export class SignedIn {
   }
 
   async registration(): Promise<string> {
-    return (await new Api(this.#options).service()).registration;
+    return (await readServerInfo(new Api(this.#options))).registration;
   }
 
   async register(rawName: string, password: string, wishes: Wishes): Promise<Entered> {
@@ -187,7 +188,7 @@ export class SignedIn {
   async #goodbye(token: string | undefined): Promise<void> {
     if (token === undefined) return;
     const signal = AbortSignal.timeout(GOODBYE_MS);
-    await new Api({ ...this.#options, token }).logout({ signal }).catch(() => {});
+    await new Api({ ...this.#options, token }).call('logout', { signal }).catch(() => {});
   }
 
   async restore(): Promise<Account | Ended | null> {
@@ -197,7 +198,7 @@ export class SignedIn {
     const kek = this.#engine.handleOf(session.kek);
     const szafa = await Szafa.open(this.#options, { username, token, kek, passkey });
     try {
-      await Promise.all([szafa.api.me(), szafa.checkKeys()]);
+      await Promise.all([szafa.api.call('me'), szafa.checkKeys()]);
     } catch (error) {
       const why = endOf(error);
       if (!why) throw error;

@@ -60,7 +60,7 @@ export class Cabinet {
   async list(): Promise<Listing> {
     const szafa = this.#szafa();
     // Before the list: what changes in between is seen the next time.
-    const rev = await szafa.api.changes();
+    const rev = (await szafa.api.call('changes')).rev;
     const [entries, dirs, quota] = await Promise.all([szafa.list(), szafa.dirs(), szafa.quota()]);
     requireSame(szafa, this.#szafa);
     this.#tree = new Tree(entries, dirs);

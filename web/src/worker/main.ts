@@ -71,7 +71,7 @@ const handlers: Handlers<Calls> = {
   endOtherSessions: () => signedIn.szafa.endOtherSessions(),
   deleteAccount: (password) => signedIn.deleteAccount(password, forgetFiles),
   list: () => cabinet.list(),
-  changes: () => signedIn.szafa.api.changes(),
+  changes: () => signedIn.szafa.api.call('changes').then(({ rev }) => rev),
   listTrash: () => operations.listTrash(),
   makeFolder: (path) => operations.makeFolder(path),
   rename: (id, moves) => operations.rename(id, moves),

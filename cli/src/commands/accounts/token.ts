@@ -49,7 +49,7 @@ async function create(invocation: Invocation, device: string): Promise<void> {
   const place = flags.output === undefined ? undefined : await Place.make(flags.output, flags.yes ?? false);
   try {
     const body = { device, scope, dir_id: dir?.dirId ?? null, expires_at: end ?? null };
-    const { id, token } = await szafa.api.createToken(body, { signal });
+    const { id, token } = await szafa.api.call('createToken', { body, signal });
     const fields = { id, name: device, scope, dir_id: body.dir_id, expires_at: body.expires_at };
     if (!place) {
       out.answer('token', { ...fields, token }, token);
@@ -59,7 +59,7 @@ async function create(invocation: Invocation, device: string): Promise<void> {
       await place.fill(await sessionOf(szafa, token, signal));
     } catch (error) {
       // Nobody could use it, nor see it.
-      await szafa.api.endSession(id, { signal }).catch(() => {});
+      await szafa.api.call('endSession', { params: { session_id: id }, signal }).catch(() => {});
       throw error;
     }
     const text = `the session ${oneLine(device)} (${scope}) is in ${oneLine(place.path)}: it opens your files, so move it there safely`;
@@ -74,7 +74,7 @@ async function create(invocation: Invocation, device: string): Promise<void> {
 
 /** What another machine needs: the token and the keys, but nothing that logs in. */
 async function sessionOf(szafa: Szafa, token: string, signal: AbortSignal): Promise<KeptSession> {
-  const { username } = await szafa.api.me({ signal });
+  const { username } = await szafa.api.call('me', { signal });
   return { server: szafa.api.server, username, token, kek: toBase64Url(szafa.keys.kek) };
 }
 

@@ -6,6 +6,6 @@ export const command: Command = async (invocation) => {
   const { out, signal } = invocation;
   await using connection = await connect(invocation, { keys: 'none' });
   const { api } = connection.szafa;
-  const { username } = await api.me({ signal });
+  const { username } = await api.call('me', { signal });
   out.answer('user', { username, server: api.server }, `${oneLine(username)} at ${oneLine(api.server)}`);
 };

@@ -168,7 +168,7 @@ async function openToken(
   const { settings, signal } = invocation;
   const bare = await Szafa.open(options, { username: settings.user ?? '', token });
   if (keys === 'none') return bare;
-  const { username } = await bare.api.me({ signal });
+  const { username } = await bare.api.call('me', { signal });
   if (settings.user !== undefined && settings.user !== username) {
     const message = `the token belongs to ${oneLine(username)}, not to ${oneLine(settings.user)}`;
     throw new UsageError(message, 'set SZ_USER to the same account, or unset it');

@@ -1,4 +1,5 @@
 /** A file on the service, opened. One file: every way to read it goes through the same checks, which must be seen together. */
+
 import {
   type Bytes,
   type DescribedFile,
@@ -33,13 +34,16 @@ import {
   volumeAt,
 } from '@szafa/format';
 import { DIGEST_BYTES, type FileRecord } from '@szafa/protocol';
-import type { Api, ByteRange, VolumeAnswer, VolumeOptions } from '../../api/api.ts';
+import type { Api, ByteRange, VolumeOptions } from '../../call.ts';
 import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../../errors.ts';
+import { eachFile } from '../../files/calls.ts';
 import type { Keys } from '../../keys.ts';
 import { lanesFor, unlessAborted } from '../../pool.ts';
 import type { SeenRevs } from '../../seen-revs.ts';
 import { plainNameOf } from '../../text.ts';
+import type { VolumeAnswer } from '../../transfers/calls.ts';
 import { belowFirst } from '../../tree/paths.ts';
+import { readVolume, readVolumeHeaders, volumeReader } from '../calls.ts';
 import type { HeaderCache } from './header-cache.ts';
 import { inRoom } from './room.ts';
 import { openSummary, type Summary, withSummary } from './summary.ts';
@@ -108,6 +112,9 @@ interface Part {
   target: Uint8Array;
 }
 
+/** The caller's own files. */
+const ownVolumes = ({ engine, api }: OpenContext) => ({ engine, api: volumeReader(api) });
+
 const digestAt = (digests: Uint8Array, j: number) =>
   digests.subarray(j * DIGEST_BYTES, (j + 1) * DIGEST_BYTES) as Bytes;
 
@@ -127,7 +134,7 @@ export async function openFile(
 ): Promise<RemoteFile> {
   const { record, headOnly, signal } = options;
   const kept = headOnly && record && (await openKept(context, record, signal));
-  if (kept) return new RemoteFile(context, fileId, kept);
+  if (kept) return new RemoteFile(ownVolumes(context), fileId, kept);
   const remote = await openUnnamed(context, fileId, options);
   if (record) await requireName(context, record, remote.header, signal);
   return remote;
@@ -143,7 +150,7 @@ export async function openUnnamed(
   const { record, signal, headOnly } = options;
   const small = !headOnly && record?.chunk_count === 1 && record.size <= AT_ONCE;
   const answer = small
-    ? await api.readVolume(fileId, 1, Math.max(record.size, sealedSize(0)), { signal })
+    ? await readVolume(api, fileId, 1, Math.max(record.size, sealedSize(0)), { signal })
     : await readHead(api, fileId, signal);
   const header = await openParams(context, answer.encParams, signal);
   checkCount(answer, header.layout);
@@ -151,7 +158,7 @@ export async function openUnnamed(
   const older = await context.revs?.check(fileId, header.metadata.rev);
   if (older) throw older;
   if (record && headOnly) headers?.save(record, answer.encParams);
-  return new RemoteFile(context, fileId, header, small ? answer.body : undefined);
+  return new RemoteFile(ownVolumes(context), fileId, header, small ? answer.body : undefined);
 }
 
 /** What the file is, as far as its header: for whoever reads no volume. */
@@ -237,11 +244,11 @@ export async function readHead(
   signal: AbortSignal | undefined,
 ): Promise<VolumeAnswer> {
   try {
-    return await api.headVolume(fileId, 1, { signal });
+    return await readVolumeHeaders(api, fileId, 1, { signal });
   } catch (error) {
     // The specification names only GET; ask for a volume where HEAD is not known.
     if (!(error instanceof ApiError) || (error.status !== 405 && error.status !== 501)) throw error;
-    return api.readVolume(fileId, 1, sealedSize(MAX_VOLUME_SIZE), { signal });
+    return readVolume(api, fileId, 1, sealedSize(MAX_VOLUME_SIZE), { signal });
   }
 }
 
@@ -322,9 +329,10 @@ const namesOf = new WeakMap<Api, Names>();
 function namesSince(api: Api, since: number): Promise<Map<string, string>> {
   const known = namesOf.get(api);
   if (known && known.began >= since) return known.byId;
-  const byId = Array.fromAsync(api.files(), ({ file_id, file_name }) => [file_id, file_name] as const).then(
-    (names) => new Map(names),
-  );
+  const byId = Array.fromAsync(
+    eachFile(api, 'listFiles'),
+    ({ file_id, file_name }) => [file_id, file_name] as const,
+  ).then((names) => new Map(names));
   const names = { began: performance.now(), byId };
   namesOf.set(api, names);
   byId.catch(() => {

@@ -1,0 +1,87 @@
+/** Calls about the account and its keys that need more than their route: a tag, a fallback. */
+
+import { BAGLESS_PROFILE } from '@szafa/format';
+import type { KeysBody, RecoverBody, ServiceInfo } from '@szafa/protocol';
+import type { TransportResponse } from '../api/transport.ts';
+import { type Api, type CallOptions, hasStatus, isUnknownRoute } from '../call.ts';
+import { NotTheServiceError } from '../errors.ts';
+
+/** A key bag, and the tag by which it can be replaced. */
+export interface TaggedKeys {
+  keys: string;
+  tag: string;
+}
+
+/** Which server this is. */
+export async function readServerInfo(api: Api, { signal }: CallOptions = {}): Promise<ServiceInfo> {
+  try {
+    return await api.call('service', { signal });
+  } catch (error) {
+    if (!isUnknownRoute(error)) throw error;
+    throw new NotTheServiceError(api.server, error.status, 'no service id', { cause: error });
+  }
+}
+
+/** The KDF profile of an account; 1 at a server that does not know the question. */
+export async function readProfile(api: Api, username: string, { signal }: CallOptions = {}): Promise<number> {
+  try {
+    return (await api.call('readProfile', { body: { username }, signal })).profile;
+  } catch (error) {
+    if (isUnknownRoute(error)) return BAGLESS_PROFILE;
+    throw error;
+  }
+}
+
+/** The account's key bag; undefined if it has none. */
+export async function readKeys(api: Api, options?: CallOptions): Promise<string | undefined> {
+  const response = await sendReadKeys(api, options);
+  return response && api.parse('readKeys', response).keys;
+}
+
+/** The account's key bag and its tag; undefined if it has none. */
+export async function readTaggedKeys(api: Api, options?: CallOptions): Promise<TaggedKeys | undefined> {
+  const response = await sendReadKeys(api, options);
+  return response && { keys: api.parse('readKeys', response).keys, tag: tagOf(api, response) };
+}
+
+async function sendReadKeys(api: Api, { signal }: CallOptions = {}): Promise<TransportResponse | undefined> {
+  try {
+    return await api.send('readKeys', { signal });
+  } catch (error) {
+    if (hasStatus(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/** False if the account has a key bag already, which may be this one, stored by an attempt whose answer was lost. */
+export async function writeFirstKeys(
+  api: Api,
+  body: KeysBody,
+  { signal }: CallOptions = {},
+): Promise<boolean> {
+  try {
+    await api.call('writeKeys', { body, headers: { 'If-None-Match': '*' }, signal });
+    return true;
+  } catch (error) {
+    if (hasStatus(error, 412)) return false;
+    throw error;
+  }
+}
+
+/** First step of a recovery: the key bag with its tag, and a token for the second step. 401: wrong name or recovery key. */
+export async function readKeysForRecovery(
+  api: Api,
+  body: RecoverBody,
+  { signal }: CallOptions = {},
+): Promise<TaggedKeys & { token: string }> {
+  const response = await api.send('recover', { body, signal });
+  const { keys, token } = api.parse('recover', response);
+  return { keys, token, tag: tagOf(api, response) };
+}
+
+/** The tag goes back in a header. */
+function tagOf(api: Api, response: TransportResponse): string {
+  const tag = response.header('etag');
+  if (tag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(tag)) return tag;
+  throw api.unexpected(response, 'keys without a tag');
+}

@@ -1,0 +1,179 @@
+/** Calls that carry volumes, or end a transfer, and need more than their route. */
+import {
+  type CompleteBody,
+  contentDigest,
+  headers as headerNames,
+  type ReceivedVolume,
+} from '@szafa/protocol';
+import type { TransportResponse } from '../api/transport.ts';
+import {
+  type Api,
+  type ByteRange,
+  type CallOptions,
+  hasStatus,
+  isUnknownRoute,
+  type VolumeOptions,
+} from '../call.ts';
+import { NotTheServiceError } from '../errors.ts';
+import { decodeParams, type EncParams } from '../files/calls.ts';
+
+/** A volume, or the range that was asked for. */
+export interface VolumeBytes {
+  chunkCount: number;
+  /** `body` is the range that was asked for, and not all of the volume: the server knows ranges. */
+  isRange: boolean;
+  body: Uint8Array;
+}
+
+/** A volume with the header of its file. @public */
+export interface VolumeAnswer extends VolumeBytes, EncParams {}
+
+interface ReadOptions extends VolumeOptions {
+  range?: ByteRange | undefined;
+}
+
+/** Reads one volume, at most `maxBytes` long, or a range of it. */
+export async function readVolume(
+  api: Api,
+  fileId: string,
+  idx: number,
+  maxBytes: number,
+  options?: ReadOptions,
+): Promise<VolumeAnswer> {
+  const params = { file_id: fileId, idx };
+  return volumeOf(api, await api.send('readVolume', { params, maxBytes, ...options }));
+}
+
+/** Reads the headers of a volume without its bytes. */
+export async function readVolumeHeaders(
+  api: Api,
+  fileId: string,
+  idx: number,
+  options?: CallOptions,
+): Promise<VolumeAnswer> {
+  return volumeOf(api, await api.send('readHeader', { params: { file_id: fileId, idx }, ...options }));
+}
+
+/** Reads volumes and digests of the caller's own files. */
+export const volumeReader = (api: Api) => ({
+  readVolume: (fileId: string, idx: number, maxBytes: number, options?: ReadOptions) =>
+    readVolume(api, fileId, idx, maxBytes, options),
+  readDigests: async (fileId: string) =>
+    (await api.send('readDigests', { params: { file_id: fileId } })).body,
+});
+
+function volumeOf(api: Api, response: TransportResponse): VolumeAnswer {
+  const params = response.header(headerNames.encParams);
+  if (params === undefined || response.header(headerNames.chunkCount) === undefined) {
+    throw api.unexpected(response, 'a volume without its headers');
+  }
+  return { ...decodeParams(params), ...bytesOf(response) };
+}
+
+function bytesOf(response: TransportResponse): VolumeBytes {
+  const chunkCount = Number(response.header(headerNames.chunkCount) ?? Number.NaN);
+  return { chunkCount, isRange: response.status === 206, body: response.body };
+}
+
+/** A file of a share, and the ticket that opens it. */
+export interface SharedFileAddress {
+  id: string;
+  /** Of the file in the share, from 1. */
+  number: number;
+  ticket: string;
+}
+
+const sharedFile = ({ id, number, ticket }: SharedFileAddress) => ({
+  params: { share_id: id, number },
+  headers: { [headerNames.shareTicket]: ticket },
+});
+
+/** Reads one volume of a shared file, or a range of it. */
+export async function readSharedVolume(
+  api: Api,
+  file: SharedFileAddress,
+  idx: number,
+  maxBytes: number,
+  options?: ReadOptions,
+): Promise<VolumeBytes> {
+  const { params, headers } = sharedFile(file);
+  const request = { params: { ...params, idx }, headers, maxBytes, ...options };
+  return bytesOf(await api.send('readSharedVolume', request));
+}
+
+/** Reads the SHA-256 of every volume of a shared file, one after the other. */
+export async function readSharedDigests(
+  api: Api,
+  file: SharedFileAddress,
+  options?: CallOptions,
+): Promise<Uint8Array> {
+  return (await api.send('readSharedDigests', { ...sharedFile(file), ...options })).body;
+}
+
+/** Sends one volume. A streamed transfer needs its digest, `sha256` in hex. */
+export async function writeVolume(
+  api: Api,
+  transferId: string,
+  idx: number,
+  bytes: Uint8Array,
+  { sha256, ...options }: VolumeOptions & { sha256?: string | undefined } = {},
+): Promise<void> {
+  const headers = { [headerNames.contentDigest]: sha256 && contentDigest(sha256) };
+  await api.call('writeVolume', { params: { transfer_id: transferId, idx }, headers, bytes, ...options });
+}
+
+/** The volumes that the server has of a streamed transfer, with their digests. */
+export async function receivedVolumes(
+  api: Api,
+  transferId: string,
+  { signal }: CallOptions = {},
+): Promise<ReceivedVolume[]> {
+  const { volumes } = await api.call('received', { params: { transfer_id: transferId }, signal });
+  if (volumes) return volumes;
+  throw new NotTheServiceError(api.server, 200, 'volumes without digests');
+}
+
+/** Connections to servers that do not know `writeFile`. */
+const withoutWriteFile = new WeakSet<Api>();
+
+/**
+ * Uploads a file of one volume in one request, under an id chosen by the caller; `init` is the value of X-Init.
+ * Undefined if the server does not know this request.
+ */
+export async function writeFile(
+  api: Api,
+  transferId: string,
+  init: string,
+  bytes: Uint8Array,
+  options?: VolumeOptions,
+): Promise<{ file_id: string } | undefined> {
+  if (withoutWriteFile.has(api)) return undefined;
+  const headers = { [headerNames.init]: init };
+  try {
+    return await api.call('writeFile', { params: { transfer_id: transferId }, headers, bytes, ...options });
+  } catch (error) {
+    if (!isUnknownRoute(error)) throw error;
+    withoutWriteFile.add(api);
+    return undefined;
+  }
+}
+
+/**
+ * Makes a transfer a file; a streamed one needs `body`, the description of the file. If volumes are missing, returns
+ * the numbers of those that the server has.
+ */
+export async function completeTransfer(
+  api: Api,
+  transferId: string,
+  body?: CompleteBody,
+  { signal }: CallOptions = {},
+): Promise<{ file_id: string } | { received: number[] }> {
+  try {
+    const params = { transfer_id: transferId };
+    return await api.call('complete', { params, ...(body && { body }), signal });
+  } catch (error) {
+    if (!(hasStatus(error, 409) && error.body['status'] === 'incomplete')) throw error;
+    const { received } = error.body;
+    return { received: Array.isArray(received) ? received.filter(Number.isSafeInteger) : [] };
+  }
+}

@@ -1,0 +1,33 @@
+/** What the types of a call are, derived from the table of routes. */
+import type { Static, TSchema } from 'typebox';
+import type { RouteName, routes } from './routes.ts';
+
+type Table = typeof routes;
+type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never;
+
+/** The parameters in the path of a route. */
+export type RouteParams<N extends RouteName> = Record<ParamNames<Table[N]['path']>, string | number>;
+/** The JSON body that a route takes; never if it takes none. */
+export type RouteBody<N extends RouteName> = Table[N] extends { body: infer Body extends TSchema }
+  ? Static<Body>
+  : never;
+/** The query parameters of a route. */
+export type RouteQuery<N extends RouteName> = Table[N] extends { query: infer Query extends TSchema }
+  ? { [name in keyof Static<Query>]?: string | number | undefined }
+  : never;
+/** The headers that matter to a route. */
+export type RouteHeaders<N extends RouteName> = Table[N] extends { headers: infer Headers extends TSchema }
+  ? { [name in keyof Static<Headers>]?: string | undefined }
+  : never;
+/** The JSON answer of a route that succeeds; never if it answers with something else. */
+export type RouteAnswer<N extends RouteName> = Table[N]['responses'] extends {
+  200: infer Answer extends TSchema;
+}
+  ? Static<Answer>
+  : never;
+/** Routes that answer with JSON. */
+export type JsonRouteName = {
+  [name in RouteName]: Table[name]['responses'] extends { 200: TSchema } ? name : never;
+}[RouteName];

@@ -54,7 +54,7 @@ test('a service that names itself otherwise, from the first question or the seco
     let honest = 0;
     const renamed: Hostility = ({ path }) =>
       path === '/api/service' && honest-- <= 0
-        ? json({ service_id: 'ab'.repeat(16), version: '1', features: [] })
+        ? json({ service_id: 'ab'.repeat(16), version: '1', features: [], registration: 'open' })
         : undefined;
     const device = await sameUser(user);
     await hostile(renamed, () => assert.rejects(act(device), { code: 'tampered', stage: 'service' }));

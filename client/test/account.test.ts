@@ -238,10 +238,9 @@ test('a recovery from a service that gives other keys sends nothing that they co
     stage: 'entry',
   });
   // Another service gets a secret that is of no use at this one.
+  const info = { service_id: 'ab'.repeat(16), version: '1', features: [], registration: 'open' };
   proxy.hostility = ({ path }) =>
-    path === '/api/service'
-      ? { status: 200, body: Buffer.from(JSON.stringify({ service_id: 'ab'.repeat(16), version: '1' })) }
-      : undefined;
+    path === '/api/service' ? { status: 200, body: Buffer.from(JSON.stringify(info)) } : undefined;
   await assert.rejects(Szafa.recover(options, { username, recoveryKey: key, renew }), {
     message: /username or the recovery key is wrong/,
   });

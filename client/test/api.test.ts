@@ -120,7 +120,9 @@ test('a list comes page by page; a service that gives the same page for ever is 
     file_name: 'x',
     size: 1,
     sha256: '0',
+    user_id: 'ann',
     dir_id: null,
+    dir_name: '',
     chunk_count: 1,
     created_at: '2026',
   });
@@ -246,18 +248,13 @@ test('what changes an account is not sent twice, and what a hostile service answ
   await ended.api.call('endSession', { params: { session_id: 'ab' } });
   assert.equal(ended.requests.length, 2, 'it had worked');
   const session = { id: 'ab', device: '', created_at: '', used_at: '', current: true };
-  const whole = { ...session, scope: 'full', dir_id: null, expires_at: null, passkey: null };
-  assert.deepEqual((await answering([{ sessions: [whole] }]).api.call('listSessions')).sessions, [whole]);
+  const whole = { ...session, scope: 'full', dir_id: null, expires_at: null, passkey: null, made_by: null };
+  assert.deepEqual(await answering([{ sessions: [whole] }]).api.call('listSessions'), { sessions: [whole] });
   for (const sessions of [undefined, 'x', [session], [{ ...whole, id: '../x' }], [{ ...whole, device: 7 }]]) {
-    await assert.rejects(
-      answering([{ sessions }])
-        .api.call('listSessions')
-        .then(({ sessions }) => sessions),
-      NotTheServiceError,
-    );
+    await assert.rejects(answering([{ sessions }]).api.call('listSessions'), NotTheServiceError);
   }
   // Keys without a tag can be read, and not replaced.
-  const keys = answering([{ keys: 'AQID', token: 't' }]).api;
+  const keys = answering([{ keys: 'AQID', token: 't', expires_in: 600 }]).api;
   assert.equal(await readKeys(keys), 'AQID');
   await assert.rejects(readTaggedKeys(keys), NotTheServiceError);
   await assert.rejects(readKeysForRecovery(keys, { username: 'a', recovery: 'r' }), NotTheServiceError);

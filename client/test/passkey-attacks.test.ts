@@ -99,7 +99,7 @@ test('a passkey opens the keys of its account, and none that a lying service giv
       'another service id',
       ({ path }) =>
         path === '/api/service'
-          ? json({ service_id: 'ab'.repeat(16), version: '1', features: [] })
+          ? json({ service_id: 'ab'.repeat(16), version: '1', features: [], registration: 'open' })
           : undefined,
       { code: 'tampered', stage: 'service' },
     ],

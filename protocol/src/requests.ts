@@ -3,7 +3,7 @@ import type { NewTransfer } from './init.ts';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
 import { StreamedVolumeSpec } from './resources.ts';
-import { At, type Ending, endings, Hash, Id, Sealed, SHARE_ID, Token } from './share-parts.ts';
+import { At, type Ending, endings, Hash, Id, ListedId, Sealed, SHARE_ID, Token } from './share-parts.ts';
 import { Type } from './type.ts';
 
 const Files = (description: string) => Type.Integer({ description });
@@ -36,7 +36,7 @@ export type RequestBody = Static<typeof RequestBody>;
 
 export const ListedRequest = Type.Object(
   {
-    id: Id,
+    id: ListedId,
     own: Type.String(),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
     expires_at: At('ISO 8601, UTC; null: it does not expire'),

@@ -12,6 +12,8 @@ export const Id = Type.String({
   pattern: IS_ID.source,
   description: '22 characters that the client draws at random: base64url of 16 bytes',
 });
+/** Of a share or request in a list: one that is no such id is found out with its share, not with the list. */
+export const ListedId = Type.String({ pattern: '^[A-Za-z0-9_-]{22}$' });
 export const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
 export const At = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 export const Sealed = (maxLength: number, description: string) =>

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
-import { At, type Ending, endings, Hash, Id, Sealed, Token } from './share-parts.ts';
+import { At, type Ending, endings, Hash, Id, ListedId, Sealed, Token } from './share-parts.ts';
 import { Type } from './type.ts';
 
 const Letter = Sealed(
@@ -71,7 +71,7 @@ export const NotShared = Type.Object(
 
 export const ListedShare = Type.Object(
   {
-    id: Id,
+    id: ListedId,
     own: Type.String(),
     to: Type.Union([Type.String(), Type.Null()], { description: 'the account that it is for; null: a link' }),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
@@ -109,7 +109,7 @@ export type OwnBody = Static<typeof OwnBody>;
 /** A share as the account sees it that it is for. */
 export const ReceivedShare = Type.Object(
   {
-    id: Id,
+    id: ListedId,
     from: Type.String({ description: 'whose files they are' }),
     identity: Type.String({ description: 'the identity of that account, as it is now' }),
     letter: Type.String({ description: 'as the owner gave it' }),

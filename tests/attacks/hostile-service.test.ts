@@ -387,7 +387,12 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     between.status = (_path, status) => status;
     assert.equal(await keysOf(device), own);
 
-    answers('/api/service', { service_id: 'ab'.repeat(16), version: '1', features: [] });
+    answers('/api/service', {
+      service_id: 'ab'.repeat(16),
+      version: '1',
+      features: [],
+      registration: 'open',
+    });
     between.requests.length = 0;
     assertError(await device.run(['login'], { env }), 1, /another one than before/, /do not use this server/);
     assert.deepEqual([...new Set(between.requests.map((one) => one.path))], ['/api/service']);

@@ -53,7 +53,7 @@ export const mutants: Mutant[] = [
   {
     name: 'codes whose change got no answer are taken for changed',
     file: 'client/src/factors.ts',
-    find: 'counts: async () => (await api.factors({ signal })).totp === on,',
+    find: "counts: async () => (await api.call('factors', { signal })).totp === on,",
     replace: 'counts: async () => true,',
     tests: ['client/test/passkey-attacks.test.ts'],
   },
@@ -1296,9 +1296,9 @@ export const mutants: Mutant[] = [
   {
     name: 'the loser of two first key bags uses its own',
     file: 'client/src/keys.ts',
-    find: 'if (await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options)) return keys;',
+    find: 'if (await writeFirstKeys(api, { password: authSecret, keys, ...identity }, options)) return keys;',
     replace:
-      'await api.writeFirstKeys({ password: authSecret, keys, ...identity }, options);\n    if (keys) return keys;',
+      'await writeFirstKeys(api, { password: authSecret, keys, ...identity }, options);\n    if (keys) return keys;',
     tests: [SESSION],
   },
   {

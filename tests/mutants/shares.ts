@@ -93,7 +93,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a visitor who gives an upload up leaves it to count in the request',
     file: 'client/src/shares/request-upload.ts',
-    find: 'await found.api.cancel(state.transferId || (await begin(context, state, signal)), { signal });',
+    find: 'await cancelTransfer(found.api, state.transferId || (await begin(context, state, signal)), { signal });',
     replace: '',
     tests: [JOURNALS],
   },

@@ -73,9 +73,9 @@ export const mutants: Mutant[] = [
   {
     name: 'a rekey leaves the trash under the key of before',
     file: 'client/src/stored-files.ts',
-    find: '  await look(api.files({ signal }), false);\n  await look(api.trash({ signal }), true);',
+    find: "  await look(eachFile(api, 'listFiles', { signal }), false);\n  await look(eachFile(api, 'listTrash', { signal }), true);",
     replace:
-      '  await look(api.files({ signal }), false);\n  found.forEach((one, id) => one.inTrash && found.delete(id));',
+      "  await look(eachFile(api, 'listFiles', { signal }), false);\n  found.forEach((one, id) => one.inTrash && found.delete(id));",
     tests: ['client/test/reseal.test.ts'],
   },
   {

@@ -1,5 +1,4 @@
 /** The upload of one file through the link of a request. */
-
 import {
   type Bytes,
   DEFAULT_VOLUME_SIZE,
@@ -19,7 +18,7 @@ import {
 import { type CompleteBody, deliveryName, limits } from '@szafa/protocol';
 import { Api, type ApiOptions, linkHeaders } from '../call.ts';
 import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
-import { completeTransfer, receivedVolumes } from '../transfers/calls.ts';
+import { cancelTransfer, completeTransfer, receivedVolumes } from '../transfers/calls.ts';
 import { waitFor } from '../upload/claims.ts';
 import { sizesOf } from '../upload/description.ts';
 import { type Journal, journalKey, type Remembered, UploadLog, type UploadState } from '../upload/journal.ts';
@@ -101,7 +100,7 @@ async function logOf(
 
 async function tokenOf(
   engine: Engine,
-  { fileKey, fileId }: { fileKey: Bytes; fileId: Bytes },
+  { fileKey, fileId }: Record<'fileKey' | 'fileId', Bytes>,
 ): Promise<string> {
   return toBase64Url(await engine.hkdf(fileKey, fileId, utf8(labels.uploadToken), 32));
 }
@@ -122,14 +121,8 @@ async function begin(
 ): Promise<string> {
   const chunks = sizesOf(layout);
   const body = { upload_token: await tokenOf(engine, secrets), chunk_count: chunks.length, chunks };
-  return (
-    await api.call('beginUpload', {
-      params: { request_id: request.id },
-      headers: linkHeaders(access),
-      body,
-      signal,
-    })
-  ).transfer_id;
+  const visit = { params: { request_id: request.id }, headers: linkHeaders(access) };
+  return (await api.call('beginUpload', { ...visit, body, signal })).transfer_id;
 }
 
 /** An unfinished upload by the journal, with what speaks for it to the service. */
@@ -152,12 +145,10 @@ export async function storedOf(
   const { found } = await unfinished(context, journal, wanted);
   if (!found?.remembered.state.transferId) return 0;
   const { state, volumes } = found.remembered;
-  const { transferId, layout } = state;
   try {
-    const here = await receivedVolumes(found.api, transferId, { signal });
-    return here
-      .filter(({ idx }) => volumes.has(idx))
-      .reduce((sum, { idx }) => sum + extentOf(layout, idx).length, 0);
+    const here = await receivedVolumes(found.api, state.transferId, { signal });
+    const own = here.filter(({ idx }) => volumes.has(idx));
+    return own.reduce((sum, { idx }) => sum + extentOf(state.layout, idx).length, 0);
   } catch (error) {
     if (isGone(error)) return 0;
     throw error;
@@ -175,10 +166,7 @@ export async function abandon(
   try {
     if (found) {
       const { state } = found.remembered;
-      await found.api.call('cancel', {
-        params: { transfer_id: state.transferId || (await begin(context, state, signal)) },
-        signal,
-      });
+      await cancelTransfer(found.api, state.transferId || (await begin(context, state, signal)), { signal });
     }
   } catch (error) {
     if (!isOver(found!.remembered.state, error)) throw error;
@@ -262,10 +250,7 @@ export class RequestUpload {
       const isBeginning = this.#source.extends?.(state.identity) === true;
       const begun = isSame || isBeginning ? await this.#found(remembered) : undefined;
       if (begun && (isSame || (await begun.supply.isKept(begun.here, this.#options.signal)))) return begun;
-      await this.#api.call('cancel', {
-        params: { transfer_id: state.transferId },
-        signal: this.#options.signal,
-      });
+      await cancelTransfer(this.#api, state.transferId, { signal: this.#options.signal });
     } catch (error) {
       if (!isOver(state, error)) throw error;
     }
@@ -355,9 +340,7 @@ export class RequestUpload {
   /** Nothing more is sealed under its key. */
   async #giveUp({ transferId }: Begun): Promise<void> {
     // The service clears abandoned uploads away by itself.
-    await this.#api
-      .call('cancel', { params: { transfer_id: transferId }, signal: AbortSignal.timeout(5_000) })
-      .catch(() => {});
+    await cancelTransfer(this.#api, transferId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});
     await this.#log?.end();
   }
 

@@ -177,3 +177,8 @@ export async function completeTransfer(
     return { received: Array.isArray(received) ? received.filter(Number.isSafeInteger) : [] };
   }
 }
+
+/** Removes a transfer and its volumes from the server. */
+export async function cancelTransfer(api: Api, transferId: string, { signal }: CallOptions): Promise<void> {
+  await api.call('cancel', { params: { transfer_id: transferId }, signal });
+}

@@ -1,5 +1,6 @@
 import { extentOf } from '@szafa/format';
 import { ApiError } from '../errors.ts';
+import { cancelTransfer } from '../transfers/calls.ts';
 import { type Journal, journalKey, type Remembered, UploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';
 
@@ -31,7 +32,7 @@ export async function cancel(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   try {
-    await api.call('cancel', { params: { transfer_id: transferId }, signal });
+    await cancelTransfer(api, transferId, { signal });
   } catch (error) {
     if (!(error instanceof ApiError && NOT_OURS.has(error.status))) throw error;
   }

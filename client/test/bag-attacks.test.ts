@@ -23,7 +23,9 @@ const noKeys: Hostility = ({ path }) => (path === KEYS ? answer({ error: 'none' 
 const onService =
   (service_id: string): Hostility =>
   ({ path }) =>
-    path === '/api/service' ? answer({ service_id, version: '1', features: [] }) : undefined;
+    path === '/api/service'
+      ? answer({ service_id, version: '1', features: [], registration: 'open' })
+      : undefined;
 
 const accountOf = async (user: Szafa) => ({
   serviceId: (await readServerInfo(user.api)).service_id,

@@ -19,11 +19,10 @@ import { TotalsTable } from './operator/totals-table.ts';
 import { type PoolLoad, Queries, type SqlStore } from './platform/sql/sql.ts';
 import { RequestsTable } from './sharing/requests-table.ts';
 import { SharesTable } from './sharing/shares-table.ts';
-import { ArrivalsTable } from './transfers/arrivals-table.ts';
 import { PullsTable } from './transfers/pull/pulls-table.ts';
+import { ReceivedVolumesTable } from './transfers/received-volumes-table.ts';
 import { StreamedTable } from './transfers/streamed-table.ts';
 import { TransfersTable } from './transfers/transfers-table.ts';
-import { UploadsTable } from './transfers/uploads-table.ts';
 import { ChecksTable } from './upkeep/checks-table.ts';
 import { DocumentsTable } from './upkeep/documents-table.ts';
 import { OrphansTable } from './upkeep/orphans-table.ts';
@@ -34,7 +33,6 @@ import { TimestampsTable } from './upkeep/timestamps-table.ts';
 export class Metadata extends Queries<SqlStore> {
   readonly accounts = new AccountsTable(this.sql);
   readonly accountRecords = new AccountRecords(this.sql);
-  readonly arrivals = new ArrivalsTable(this.sql);
   readonly audit = new AuditTable(this.sql);
   readonly checks = new ChecksTable(this.sql);
   readonly deletions = new DeletionsTable(this.sql);
@@ -50,6 +48,7 @@ export class Metadata extends Queries<SqlStore> {
   readonly orphans = new OrphansTable(this.sql);
   readonly passkeys = new PasskeysTable(this.sql);
   readonly pulls = new PullsTable(this.sql);
+  readonly receivedVolumes = new ReceivedVolumesTable(this.sql);
   readonly recoveries = new RecoveriesTable(this.sql);
   readonly sessions = new SessionsTable(this.sql);
   readonly requests = new RequestsTable(this.sql);
@@ -60,7 +59,6 @@ export class Metadata extends Queries<SqlStore> {
   readonly totals = new TotalsTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
   readonly trash = new TrashTable(this.sql);
-  readonly uploads = new UploadsTable(this.sql);
 
   usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
     return usageOf(this.sql, caller);

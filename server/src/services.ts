@@ -21,7 +21,11 @@ import { Metrics } from './platform/metrics/registry.ts';
 import { Requests } from './sharing/requests.ts';
 import { Shares } from './sharing/shares.ts';
 import { openDatabase, openSettledVolumes, paths } from './stores.ts';
+import { Completion } from './transfers/completion.ts';
+import { IncomingVolumes } from './transfers/incoming-volumes.ts';
 import { Pulls } from './transfers/pull/pulls.ts';
+import { ReceivedVolumes } from './transfers/received-volumes.ts';
+import { SingleVolumeFiles } from './transfers/single-volume-files.ts';
 import { Transfers } from './transfers/transfers.ts';
 import { Custody } from './upkeep/custody.ts';
 
@@ -40,9 +44,14 @@ export async function openServices(config: Config, processName: string, node = p
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
   const files = new Files({ metadata, volumes, space, config, custody });
-  const transfers = new Transfers(metadata, volumes, space, config);
+  const transfers = new Transfers({ metadata, volumes, space, config });
+  const receivedVolumes = new ReceivedVolumes(metadata, volumes);
+  const parts = { metadata, volumes, space, config, transfers, receivedVolumes };
+  const incomingVolumes = new IncomingVolumes(parts);
+  const completion = new Completion(parts);
+  const singleVolumeFiles = new SingleVolumeFiles(parts);
   const onRejected = (error: VolumeRejected) => countFault(metrics, error);
-  const pulls = new Pulls({ metadata, space, transfers, config, runner: processName, node, onRejected });
+  const pulls = new Pulls({ ...parts, runner: processName, node, onRejected });
   const rateLimiter = openRateLimiter();
   const thumbnails = new Thumbnails({ metadata, volumes, files, space, rateLimiter, config });
   const shares = new Shares({
@@ -58,20 +67,10 @@ export async function openServices(config: Config, processName: string, node = p
   const directories = new Directories(metadata);
   const trash = new Trash(metadata);
   return {
-    ...{ directories, trash },
     ...{ config, log, metrics, metadata, volumes, custody, mode, rateLimiter },
-    ...{
-      accounts,
-      sessions,
-      tokenScope,
-      accountDeletion,
-      files,
-      thumbnails,
-      transfers,
-      pulls,
-      shares,
-      requests,
-    },
+    ...{ accounts, sessions, tokenScope, accountDeletion, shares, requests },
+    ...{ directories, files, trash, thumbnails },
+    ...{ transfers, incomingVolumes, completion, singleVolumeFiles, pulls },
   };
 }
 

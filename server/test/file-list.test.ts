@@ -9,7 +9,8 @@ import { fileList, readPage, streamList } from '../src/files/file-list.ts';
 import { Metadata } from '../src/metadata.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { migrate } from '../src/schema.ts';
-import { fileOf, transferOf } from '../src/transfers/transfers-table.ts';
+import { toFile } from '../src/transfers/create-transfer.ts';
+import { toTransfer } from '../src/transfers/transfer-rows.ts';
 import { fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
 
 const COUNT = 5500;
@@ -22,7 +23,7 @@ before(async () => {
   await sql.transaction(async (tx) => {
     for (let at = 0; at < COUNT; at++) {
       const ids = { transferId: fresh('t'), fileId: newId(), creator: 'ann', now: NOW };
-      await insertFile(tx, fileOf(transferOf(newTransfer(), ids, 'done'), NOW));
+      await insertFile(tx, toFile(toTransfer(newTransfer(), ids, 'done'), NOW));
     }
   });
   metadata = new Metadata(sql);

@@ -7,7 +7,7 @@ import { insertSession } from '../src/accounts/sessions-table.ts';
 import type { FileRow } from '../src/files/files-table.ts';
 import type { Metadata } from '../src/metadata.ts';
 import type { Sql, SqlStore } from '../src/platform/sql/sql.ts';
-import { transferOf } from '../src/transfers/transfers-table.ts';
+import { toTransfer } from '../src/transfers/transfer-rows.ts';
 
 /** One database; every `open` is a store of its own on it, as each process has one. */
 export interface Database {
@@ -87,7 +87,7 @@ export async function filed(
 export async function finish({ transfers }: Metadata, transferId: string, now = NOW): Promise<boolean> {
   const found = await transfers.get(transferId);
   const ids = { transferId, fileId: newId(), creator: 'nobody', now };
-  return transfers.finishStoring(found ?? transferOf(newTransfer(), ids, 'uploading'), now);
+  return transfers.finishStoring(found ?? toTransfer(newTransfer(), ids, 'uploading'), now);
 }
 
 export async function ids(metadata: Metadata, owner: string, dirId?: number): Promise<string[]> {

@@ -135,13 +135,13 @@ export function operatorContract(stores: Stores): void {
     const seen: string[] = [];
     let after = { touchedAt: 0, fileId: '' };
     for (let page = 0; page < 5; page++) {
-      const found = await stores.two.uploads.list(after, 2, ann);
+      const found = await stores.two.transfers.listOpen(after, 2, ann);
       if (found.length === 0) break;
       seen.push(...found.map(({ file_id }) => file_id));
       after = { touchedAt: found.at(-1)!.touched_at, fileId: found.at(-1)!.file_id };
     }
     assert.deepEqual(seen, [...[ids[1]!, ids[3]!].sort(), ids[2], ids[0]]);
-    const all = await stores.two.uploads.list({ touchedAt: 10, fileId: '' }, 1000);
+    const all = await stores.two.transfers.listOpen({ touchedAt: 10, fileId: '' }, 1000);
     const creators = all.map(({ creator }) => creator).filter((name) => name === ann || name === ben);
     assert.deepEqual(creators, [ann, ann, ben, ann, ann]);
     // While nothing may be written they do not grow older.
@@ -149,7 +149,7 @@ export function operatorContract(stores: Stores): void {
     assert.equal((await stores.two.store.get()).readOnlyAt, 40);
     await stores.one.store.setReadOnly(false, 50, 'operator');
     assert.equal((await stores.two.store.get()).readOnlyAt, null);
-    const touched = await stores.two.uploads.list({ touchedAt: 0, fileId: '' }, 1000, ann);
+    const touched = await stores.two.transfers.listOpen({ touchedAt: 0, fileId: '' }, 1000, ann);
     assert.deepEqual([...new Set(touched.map(({ touched_at }) => touched_at))], [50]);
   });
 }

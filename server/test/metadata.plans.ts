@@ -184,7 +184,8 @@ async function fillPostgres(sql: SqlStore, large: string[]): Promise<void> {
 async function askTheRest(stores: Stores, statements: Statement[]): Promise<void> {
   const sql = recording(stores.sql, statements);
   const metadata = new Metadata(sql);
-  const { accounts, arrivals, dirs, fileChanges, files, garbage, pulls, sessions, transfers } = metadata;
+  const { accounts, dirs, fileChanges, files, garbage, pulls, receivedVolumes, sessions, transfers } =
+    metadata;
   const [ann, token] = [fresh('u'), fresh('t')];
   const fileId = await filed(stores.one, ann);
   await openSession({ sql }, token, ann, 5);
@@ -219,9 +220,9 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.accountRecords.setLimits(ann, { pulls: 3 }, 1, 'operator');
   await metadata.accountRecords.logout(fresh('u'), 1, 'operator');
   await metadata.audit.list({ limit: 10 });
-  await metadata.uploads.list({ touchedAt: 1, fileId: '' }, 10);
-  await metadata.uploads.list({ touchedAt: 1, fileId: '' }, 10, ann);
-  await metadata.uploads.get(fileId);
+  await metadata.transfers.listOpen({ touchedAt: 1, fileId: '' }, 10);
+  await metadata.transfers.listOpen({ touchedAt: 1, fileId: '' }, 10, ann);
+  await metadata.transfers.getByFile(fileId);
   await metadata.store.setReadOnly(true, 1, 'operator');
   await metadata.store.setReadOnly(false, 1, 'operator');
   await metadata.invitations.count();
@@ -259,8 +260,8 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   const clone = { fileId: newId(), owner: ann, dirId: 0, leaseUntil: 1 };
   assert.equal(await fileChanges.beginClone((await files.get(fileId))!, clone, 10_000), 'begun');
   // A start, and rounds of cleaning up.
-  await metadata.streamed.releaseClaims();
-  await arrivals.expire();
+  await metadata.streamed.releaseAllClaims();
+  await receivedVolumes.expire();
   await pulls.expire(1);
   await accounts.expire(1);
   await sessions.expire(1, 1);

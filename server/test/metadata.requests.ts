@@ -123,7 +123,7 @@ export function requestsContract(stores: Stores): void {
     const { file_id: fileId } = (await transfers.state(filled.transferId))!;
     const arrival = { transferId: filled.transferId, fileId, streamed: 'sized' as const };
     const volume = { idx: 1, size: 1, sha256: 'ab'.repeat(32) };
-    assert.equal(await streamed.arrive(arrival, volume, false), 'arrived');
+    assert.equal(await streamed.record(arrival, volume, false), 'recorded');
     assert.deepEqual(await found(NOW + 5), [empty.transferId]);
     assert.equal(await requests.isUpload(empty.transferId), true);
     assert.equal(await requests.isUpload(fresh('t')), false);

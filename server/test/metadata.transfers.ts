@@ -67,27 +67,27 @@ export function transfersContract(stores: Stores): void {
 
   test('notes of what has arrived add up, from any process, and go with the upload', async () => {
     const { transferId, fileId } = await begin(stores.one, fresh('u'), { count: 10_000 });
-    assert.deepEqual(await stores.one.arrivals.numbers(fileId), new Set());
+    assert.deepEqual(await stores.one.receivedVolumes.numbers(fileId), new Set());
     const all = Array.from({ length: 10_000 }, (_, at) => at + 1);
     await Promise.all([
-      stores.one.arrivals.add(fileId, [31, 32, 33, 10_000]),
-      stores.two.arrivals.add(fileId, [32, 1, 31, 31]),
-      stores.one.arrivals.add(fileId, []),
+      stores.one.receivedVolumes.add(fileId, [31, 32, 33, 10_000]),
+      stores.two.receivedVolumes.add(fileId, [32, 1, 31, 31]),
+      stores.one.receivedVolumes.add(fileId, []),
     ]);
-    const sorted = async () => [...(await stores.two.arrivals.numbers(fileId))].sort((a, b) => a - b);
+    const sorted = async () => [...(await stores.two.receivedVolumes.numbers(fileId))].sort((a, b) => a - b);
     assert.deepEqual(await sorted(), [1, 31, 32, 33, 10_000]);
-    await stores.two.arrivals.remove(fileId, [31, 31, 33, 9999]);
+    await stores.two.receivedVolumes.remove(fileId, [31, 31, 33, 9999]);
     assert.deepEqual(await sorted(), [1, 32, 10_000]);
-    await stores.one.arrivals.add(fileId, all);
+    await stores.one.receivedVolumes.add(fileId, all);
     assert.deepEqual(await sorted(), all);
-    await stores.one.arrivals.expire();
+    await stores.one.receivedVolumes.expire();
     assert.deepEqual(await sorted(), all);
     await stores.one.transfers.beginStoring(transferId, 'ann');
     await finish(stores.one, transferId);
     assert.deepEqual(await sorted(), []);
     // One that comes late is nobody's.
-    await stores.one.arrivals.add(fileId, [5]);
-    await stores.two.arrivals.expire();
+    await stores.one.receivedVolumes.add(fileId, [5]);
+    await stores.two.receivedVolumes.expire();
     assert.deepEqual(await sorted(), []);
   });
 

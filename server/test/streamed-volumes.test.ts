@@ -148,14 +148,14 @@ test('a volume that is acknowledged stays, while another PUT of the same finds t
   assert.equal(await (await two.offer(t, 1, bytes)).finish(), 200);
   // Its bytes are there, its row is not yet.
   const [secondArrives, firstIsAsked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const arrive = metadata.streamed.arrive.bind(metadata.streamed);
+  const record = metadata.streamed.record.bind(metadata.streamed);
   t.mock.method(
     metadata.streamed,
-    'arrive',
-    async (...args: Parameters<typeof arrive>) => {
+    'record',
+    async (...args: Parameters<typeof record>) => {
       secondArrives.resolve();
       await firstIsAsked.promise;
-      return arrive(...args);
+      return record(...args);
     },
     { times: 1 },
   );
@@ -188,7 +188,7 @@ test('under a quota: a stored volume is taken again, and what a crash had claime
   const transfer = await Streamed.begin(service);
   const [one, two] = [randomBytes(200_000), randomBytes(100_000)];
   // As by a process that died with the body half read.
-  await metadata.streamed.claim(transfer.transferId, { idx: 1, size: one.length }, 300_000);
+  await metadata.streamed.claimQuota(transfer.transferId, { idx: 1, size: one.length }, 300_000);
   assert.equal(await (await transfer.offer(t, 1, one)).finish(), 200);
   for (let times = 0; times < 2; times++) assert.equal(await (await transfer.offer(t, 1, one)).finish(), 200);
   assert.equal(await transfer.send(t, 2, one).status(), 507);
@@ -205,8 +205,8 @@ test('under a quota: a volume that loses against another of its number gives bac
   const [kept, late] = [randomBytes(100_000), randomBytes(150_000)];
   const first = await transfer.offer(t, 1, kept);
   // The first one arrives after the second has looked for it, and before the second claims its bytes.
-  const claim = metadata.streamed.claim.bind(metadata.streamed);
-  t.mock.method(metadata.streamed, 'claim', async (...args: Parameters<typeof claim>) => {
+  const claim = metadata.streamed.claimQuota.bind(metadata.streamed);
+  t.mock.method(metadata.streamed, 'claimQuota', async (...args: Parameters<typeof claim>) => {
     if (args[1].idx === 1) assert.equal(await first.finish(), 200);
     return claim(...args);
   });
@@ -222,7 +222,7 @@ test('a start gives back what was claimed for volumes that were on their way', a
   const bytes = randomBytes(200_000);
   assert.equal(await (await transfer.offer(t, 1, bytes)).finish(), 200);
   for (const idx of [2, 3])
-    await metadata.streamed.claim(transfer.transferId, { idx, size: 50_000 }, 300_000);
+    await metadata.streamed.claimQuota(transfer.transferId, { idx, size: 50_000 }, 300_000);
   assert.equal(await transfer.send(t, 4, bytes.subarray(1)).status(), 507);
   await new Sweeper({ ...service.services, shared: false }).recover();
   assert.equal((await transfer.row()).stored_size, 200_000);

@@ -5,6 +5,8 @@ import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { DiskLender, DiskSpace } from '../src/platform/disk-space.ts';
 import { StreamBody } from '../src/platform/volumes/body.ts';
+import { IncomingVolumes } from '../src/transfers/incoming-volumes.ts';
+import { ReceivedVolumes } from '../src/transfers/received-volumes.ts';
 import { Transfers } from '../src/transfers/transfers.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess, initOf } from './in-process.ts';
@@ -71,7 +73,7 @@ test('an init whose group cannot be made leaves no open upload', async (t) => {
   const refused = await service.call('POST', pathOf('init'), initOf([randomBytes(9)]));
   assert.equal(refused.status, 503);
   failing.mock.restore();
-  assert.deepEqual(await metadata.uploads.list({ touchedAt: 0, fileId: '' }, 10), []);
+  assert.deepEqual(await metadata.transfers.listOpen({ touchedAt: 0, fileId: '' }, 10), []);
 });
 
 test('a full disk does not keep an upload from being cancelled', async (t) => {
@@ -98,15 +100,17 @@ test('the space of a volume is free again once it is there, or refused', async (
   const lender = new DiskLender(free, 0);
   const borrow = (least: number, ended: number) => lender.lend('this', least, ended);
   const space = new DiskSpace({ free, minFreeBytes: 0, holdsVolumes: true, borrow });
-  const transfers = new Transfers(metadata, volumes, space, config);
+  const transfers = new Transfers({ metadata, volumes, space, config });
+  const receivedVolumes = new ReceivedVolumes(metadata, volumes);
+  const incoming = new IncomingVolumes({ metadata, volumes, space, config, transfers, receivedVolumes });
   const right = [randomBytes(600), randomBytes(600)];
   const transferId = await service.begin(right);
-  const sent = { length: 600, digest: undefined };
   const receive = async (idx: number, bytes: Buffer) => {
     const body = new StreamBody(Readable.from([bytes]));
-    await transfers.receive(transferId, await transfers.find(transferId), idx, body, sent, () => undefined);
+    const upload = { idx, length: 600, digest: undefined, body, begin: () => undefined };
+    await incoming.receive(transferId, await transfers.find(transferId), upload);
   };
-  await assert.rejects(receive(1, randomBytes(600)), { status: 409 });
+  await assert.rejects(receive(1, randomBytes(600)), { reason: 'digest' });
   for (const [at, bytes] of right.entries()) await receive(at + 1, bytes);
 });
 

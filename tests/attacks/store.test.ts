@@ -101,7 +101,7 @@ if (large)
     const file = makeFile([30, 40]);
     const [first, second] = [await begin(ann, file), await begin(ann, file)];
     for (const id of [first, second]) await putAll(ann, id, file);
-    await eventually(async () => assert.equal((await column(house, 'bits', 'arrivals')).length, 2));
+    await eventually(async () => assert.equal((await column(house, 'bitmap', 'received_volumes')).length, 2));
     await service.terminate();
     for (const id of await column(house, 'file_id', 'transfers')) await house.look().remove(String(id));
     await contest(house);

@@ -44,7 +44,7 @@ export async function assertGone(user: User, accountId: string, groups: string[]
   const { username } = user;
   for (const [table, column] of [
     ...[
-      ['users', 'username'],
+      ['accounts', 'username'],
       ['sessions', 'username'],
       ['login_failures', 'username'],
       ['dirs', 'owner'],

@@ -11,7 +11,7 @@ import { openSpace } from '../../server/src/platform/cluster/lending.ts';
 import { StreamBody } from '../../server/src/platform/volumes/body.ts';
 import type { Manifest, VolumeStore } from '../../server/src/platform/volumes/store.ts';
 import { newProcessName, openDatabase, openVolumes, prepareStores } from '../../server/src/stores.ts';
-import { Transfers } from '../../server/src/transfers/transfers.ts';
+import { SingleVolumeFiles } from '../../server/src/transfers/single-volume-files.ts';
 import { DocumentQueue } from '../../server/src/upkeep/documents.ts';
 import type { Engines } from './commands.ts';
 
@@ -22,7 +22,7 @@ class Workshop {
   readonly metadata: Metadata;
   readonly volumes: VolumeStore;
   readonly files: Files;
-  readonly #transfers: Transfers;
+  readonly #singleVolumeFiles: SingleVolumeFiles;
   readonly #owner = { username: 'ann', accountId: randomBytes(16).toString('hex') };
 
   private constructor(metadata: Metadata, volumes: VolumeStore, config: ReturnType<typeof readConfig>) {
@@ -30,7 +30,7 @@ class Workshop {
     this.volumes = volumes;
     const space = openSpace(config);
     this.files = new Files({ metadata, volumes, space, config, custody: { mayRemove: async () => true } });
-    this.#transfers = new Transfers(metadata, volumes, space, config);
+    this.#singleVolumeFiles = new SingleVolumeFiles({ metadata, volumes, space, config });
   }
 
   static async open(engines: Engines, kind: string): Promise<Workshop> {
@@ -60,8 +60,8 @@ class Workshop {
     const stream = new StreamBody(Readable.from([bytes]));
     const id = randomBytes(20).toString('base64url');
     const init = { body, text: JSON.stringify(body) };
-    const file = { transferId: id, init: () => init, announced: 10, body: stream };
-    return this.#transfers.whole.receive(file, this.#owner, () => undefined);
+    const file = { transferId: id, init: () => init, length: 10, body: stream };
+    return this.#singleVolumeFiles.receive(file, this.#owner, () => undefined);
   }
 
   /** A queue whose writes of manifests can be held up, or fail. */

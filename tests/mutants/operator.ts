@@ -65,7 +65,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account has as many uploads open as the settings say, whatever its own limit',
-    file: 'server/src/transfers/open-limit.ts',
+    file: 'server/src/transfers/create-transfer.ts',
     find: 'transfers: seen.own_transfers ?? usual.transfers,',
     replace: 'transfers: usual.transfers,',
     tests: [ACCOUNTS],

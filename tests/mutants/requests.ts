@@ -31,14 +31,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'visitors choose the name of a file',
-    file: 'server/src/transfers/transfers.ts',
+    file: 'server/src/transfers/completion.ts',
     find: 'return { ...file, fileName: deliveryName(sessionId!) };',
     replace: 'return file;',
     tests: [UPLOADS],
   },
   {
     name: 'visitors fill the quota of the owner with a size that they only say',
-    file: 'server/src/transfers/transfers.ts',
+    file: 'server/src/transfers/completion.ts',
     find: 'if (file.fileSize !== stored_size) throw new RuleError(`file_size: the volumes have ${stored_size} bytes`);',
     replace: '',
     tests: [UPLOADS],
@@ -46,7 +46,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload that is given up counts for ever',
     file: 'server/src/transfers/transfers-table.ts',
-    find: 'await forgetUpload(tx, transferId);',
+    find: 'await deleteUpload(tx, transferId);',
     replace: '',
     tests: [CONTRACT],
   },
@@ -116,8 +116,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a visitor takes as much room on the disk as they open connections',
     file: 'server/src/transfers/upload-slots.ts',
-    find: 'this.#count(ofVolume) >= this.#ofVolume',
-    replace: 'this.#count(ofVolume) < 0',
+    find: 'this.#count(volumeKey) >= this.#perVolume',
+    replace: 'this.#count(volumeKey) < 0',
     tests: [UPLOADS],
   },
 ];

@@ -44,9 +44,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'what is left of a refused file is read as the next one',
-    file: 'server/src/transfers/parts.ts',
-    find: 'skip: () => take(() => undefined).finally(pass),',
-    replace: 'skip: async () => pass(),',
+    file: 'server/src/transfers/batch.ts',
+    find: 'skip: () => read(() => undefined).finally(endTurn),',
+    replace: 'skip: async () => endTurn(),',
     tests: ['tests/blackbox/batch.test.ts'],
     only: 'what is wrong with one',
   },

@@ -15,7 +15,7 @@ export const mutants: Mutant[] = [
   {
     name: 'what a crash had claimed for a volume is claimed again',
     file: 'server/src/transfers/streamed-table.ts',
-    find: 'Math.max(0, size - (held?.bytes ?? 0))',
+    find: 'Math.max(0, size - (claim?.bytes ?? 0))',
     replace: 'size',
     tests: [SQLITE],
     only: 'claimed once',
@@ -163,14 +163,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'one upload under way fewer than allowed',
-    file: 'server/src/transfers/open-limit.ts',
-    find: 'transfers + moreTransfers > most.transfers',
-    replace: 'transfers + moreTransfers >= most.transfers',
+    file: 'server/src/transfers/create-transfer.ts',
+    find: 'transfers + moreTransfers > limit.transfers',
+    replace: 'transfers + moreTransfers >= limit.transfers',
     tests: [SQLITE],
   },
   {
     name: 'inits at the same moment pass the limit together',
-    file: 'server/src/transfers/open-limit.ts',
+    file: 'server/src/transfers/create-transfer.ts',
     find: '  await hold(tx, `account ${creator}`);\n',
     replace: '',
     tests: [POSTGRES],

@@ -98,7 +98,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file in one request goes into any directory',
-    file: 'server/src/transfers/init-header.ts',
+    file: 'server/src/transfers/put.ts',
     find: '  requireDirInScope(caller, targetDir(init.body));\n',
     replace: '',
     tests: [ROUTES],

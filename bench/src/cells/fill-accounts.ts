@@ -5,8 +5,8 @@ import { insertFile } from '../../../server/src/files/file-changes-table.ts';
 import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/platform/ids.ts';
 import { PostgresStore } from '../../../server/src/platform/sql/postgres.ts';
 import type { Sql, Value } from '../../../server/src/platform/sql/sql.ts';
-import { insertTransfer } from '../../../server/src/transfers/transfer-rows.ts';
-import { fileOf, transferOf } from '../../../server/src/transfers/transfers-table.ts';
+import { toFile } from '../../../server/src/transfers/create-transfer.ts';
+import { insertTransfer, toTransfer } from '../../../server/src/transfers/transfer-rows.ts';
 import { insertVolumes } from '../../../server/src/transfers/volumes-table.ts';
 import { insertRow } from '../../../server/src/upkeep/commands/rows.ts';
 
@@ -149,9 +149,9 @@ async function fillAccount(tx: Sql, account: number, filesEach: number, password
       volumes,
     };
     const ids = { transferId: newTransferId(), fileId: newFileId(), creator: username, now };
-    const transfer = transferOf(init, ids, 'done');
+    const transfer = toTransfer(init, ids, 'done');
     await insertTransfer(tx, transfer);
     await insertVolumes(tx, ids.fileId, volumes);
-    await insertFile(tx, fileOf(transfer, now));
+    await insertFile(tx, toFile(transfer, now));
   }
 }

@@ -4,8 +4,8 @@ import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { deleteRequests } from '../sharing/requests-table.ts';
 import { deleteShares, endReceivedShares } from '../sharing/share-rows.ts';
-import { forgetArrivals } from '../transfers/arrivals-table.ts';
 import { forgetPull } from '../transfers/pull/pulls-table.ts';
+import { forgetReceived } from '../transfers/received-volumes-table.ts';
 import { lockTransfer, NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
 import { forgetVolumes } from '../transfers/volumes-table.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
@@ -85,7 +85,7 @@ export class DeletionsTable extends Queries {
       await forgetPull(tx, transferId);
       if (keepVolumes) {
         await forgetVolumes(tx, row.file_id);
-        await forgetArrivals(tx, row.file_id);
+        await forgetReceived(tx, row.file_id);
       } else await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
     });
   }

@@ -26,7 +26,7 @@ export class TokenScope {
     const file = await this.#metadata.files.location(fileId);
     if (file?.owner !== username) return;
     if (onlyDir !== null && file.dir_id !== onlyDir) throw otherDirectory();
-    if (ownOnly && (await this.#metadata.transfers.makerOf(fileId)) !== sessionId)
+    if (ownOnly && (await this.#metadata.transfers.creatorSession(fileId)) !== sessionId)
       throw new OutOfScope('this token can only add to files it has uploaded; this needs the scope full');
   }
 

@@ -1,5 +1,5 @@
 import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
-import { forgetArrivals } from '../transfers/arrivals-table.ts';
+import { forgetReceived } from '../transfers/received-volumes-table.ts';
 import { forgetVolumes } from '../transfers/volumes-table.ts';
 
 /** Volume groups to be removed. `not_before` is a lease: a process that works on a group moves it ahead. */
@@ -50,7 +50,7 @@ export class GarbageTable extends Queries {
   forget(fileId: string): Promise<void> {
     return this.sql.transaction(async (tx) => {
       await forgetVolumes(tx, fileId);
-      await forgetArrivals(tx, fileId);
+      await forgetReceived(tx, fileId);
       await tx.execute('DELETE FROM garbage WHERE file_id = ?', fileId);
     });
   }

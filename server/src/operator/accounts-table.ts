@@ -1,7 +1,7 @@
 import { type AccountLimits, type LimitsChange, limitNames } from '@szafa/protocol';
 import { ALL_DIRS, joinHalves } from '../files/quota.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
-import { NOT_DONE, OPEN_COUNTS, openCounts } from '../transfers/transfer-rows.ts';
+import { NOT_DONE, OPEN_COUNTS, parseOpenCounts } from '../transfers/transfer-rows.ts';
 import { outdateAccount } from '../upkeep/documents-table.ts';
 import { type Actor, recordAudit } from './audit-table.ts';
 
@@ -76,7 +76,7 @@ export class AccountRecords extends Queries {
       username,
     );
     const { count, used_at } = sessions!;
-    return { passkeys: passkeys!.count, sessions: count, usedAt: used_at, ...openCounts(open!.open) };
+    return { passkeys: passkeys!.count, sessions: count, usedAt: used_at, ...parseOpenCounts(open!.open) };
   }
 
   /** Changes what is named. False where there is no such account. */

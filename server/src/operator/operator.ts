@@ -24,7 +24,7 @@ import type { Metadata } from '../metadata.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import { cancelUpload } from '../transfers/transfers.ts';
+import { cancelTransfer } from '../transfers/transfers.ts';
 import { scrubState } from '../upkeep/scrub.ts';
 import { VERSION } from '../version.ts';
 import type { AccountRow } from './accounts-table.ts';
@@ -157,7 +157,9 @@ export class Operator {
   async transfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
     const [touched = '0', fileId = ''] = cursor?.split('_') ?? [];
     const after = { touchedAt: numberIn(touched), fileId };
-    const { page, next } = await pageOf(limit, (most) => this.#metadata.uploads.list(after, most, account));
+    const { page, next } = await pageOf(limit, (most) =>
+      this.#metadata.transfers.listOpen(after, most, account),
+    );
     return {
       transfers: page.map(({ file_id, creator, status, stored_size, chunk_count, ...times }) => ({
         file_id,
@@ -174,10 +176,10 @@ export class Operator {
 
   async cancel(fileId: string): Promise<void> {
     await requireWritable(this.#metadata);
-    const transfer = await this.#metadata.uploads.get(fileId);
+    const transfer = await this.#metadata.transfers.getByFile(fileId);
     if (!transfer) throw new ApiError(404, 'no such upload');
     const [at, actor, account] = [this.#now(), this.#actor, transfer.creator];
-    await cancelUpload(this.#metadata, this.#volumes, transfer, at, (tx) =>
+    await cancelTransfer(this.#metadata, this.#volumes, transfer, at, (tx) =>
       recordAudit(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
     );
   }

@@ -2,9 +2,9 @@ import { type Ending, limits, type NewTransfer } from '@szafa/protocol';
 import { requireLiveAccount } from '../accounts/account-rows.ts';
 import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { countSome, hold, insertInto, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
-import { type Bounds, type Creation, createTransfer } from '../transfers/create-transfer.ts';
+import { type Creation, createTransfer, type UploadLimits } from '../transfers/create-transfer.ts';
+import type { NewTransferIds } from '../transfers/transfer-rows.ts';
 import { NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
-import type { NewIds } from '../transfers/transfers-table.ts';
 import { IS_OPEN, JOIN_OWNER } from './request-rows.ts';
 import type { AddressLimit } from './visitors.ts';
 
@@ -194,8 +194,8 @@ export class RequestsTable extends Queries {
     id: string,
     tokenHash: string,
     init: NewTransfer,
-    ids: NewIds & { accountId: string },
-    bounds: Bounds,
+    ids: NewTransferIds & { accountId: string },
+    bounds: UploadLimits,
     { most = limits.uploadsOfRequest, from }: { most?: number; from?: AddressLimit | undefined } = {},
   ): Promise<Creation | 'ended' | 'busy' | RemainingLimits> {
     return this.sql

@@ -15,8 +15,9 @@ import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
 import { ApiError, DetailError, TryLater } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
+import type { Creation, UploadLimits } from '../transfers/create-transfer.ts';
+import type { NewTransferIds } from '../transfers/transfer-rows.ts';
 import type { Transfers } from '../transfers/transfers.ts';
-import type { Bounds, Creation, NewIds } from '../transfers/transfers-table.ts';
 import type { ActiveRequest, RemainingLimits } from './requests-table.ts';
 import { addressLimit, iso, isoOrNull, type Visit, type VisitorDependencies, Visitors } from './visitors.ts';
 
@@ -108,7 +109,7 @@ export class Requests {
     const most = { ofAddress: limits.uploadsOfAddress, ofLink: limits.uploadsOfRequest };
     const from = addressLimit(visit, most);
     let same: string | undefined;
-    const create = async (ids: Required<NewIds>, bounds: Bounds): Promise<Creation> => {
+    const create = async (ids: Required<NewTransferIds>, bounds: UploadLimits): Promise<Creation> => {
       const result = await metadata.requests.begin(visit.id, tokenHash, init, ids, bounds, { from });
       if (result === 'taken') {
         // Either the same request arrived twice at once, or another link's upload has this token.

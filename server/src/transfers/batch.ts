@@ -1,39 +1,43 @@
-/** POST of many small files: their volumes go to the store as they come, one after the other. */
+/** POST of many small files: a line of JSON, then their volumes, which are stored one after the other as they arrive. */
+import type { IncomingMessage } from 'node:http';
 import { filesHeadShape, limits, RuleError, readFilesHead } from '@szafa/protocol';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../platform/http/api-error.ts';
 import type { Bodies } from '../platform/http/bodies.ts';
 import { answerFor, logFault } from '../platform/http/errors.ts';
 import { countFault } from '../platform/http/request-log.ts';
+import { type Body, copyInto, Disconnected } from '../platform/volumes/body.ts';
 import type { Services } from '../services.ts';
-import { initFor } from './init-header.ts';
-import { Parts } from './parts.ts';
-import { BodiesAtOnce } from './upload-slots.ts';
+import { readInit } from './put.ts';
+import { UploadSlots } from './upload-slots.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function batchHandler(bodies: Bodies, { transfers, mode, rateLimiter, metrics, config }: Services) {
-  const atOnce = new BodiesAtOnce(config.workers);
+export function batchHandler(bodies: Bodies, services: Services) {
+  const { singleVolumeFiles, mode, rateLimiter, metrics, config } = services;
+  const slots = new UploadSlots(config.workers);
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
   return async (request: FastifyRequest) => {
     const { raw, caller, log } = request;
     const line = await bodies.readLine(request, limits.batchHeadBytes, filesHeadShape);
-    await using parts = new Parts(raw);
-    const { files } = readFilesHead(textOf(line));
+    await using parts = new BodyParts(raw);
+    const { files } = readFilesHead(decodeLine(line));
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
-    if (bytes > limits.batchBytes) {
+    if (bytes > limits.batchBytes)
       throw new ApiError(413, `the volumes have more than ${limits.batchBytes} bytes together`);
-    }
-    const announced = raw.headers['content-length'];
-    if (announced !== undefined && Number(announced) !== line.length + 1 + bytes) {
-      throw new ApiError(400, `the first line says that the body has ${line.length + 1 + bytes} bytes`);
-    }
-    const sent = files.map(({ transfer_id: transferId, init, size }, at) => {
-      const part = parts.part(size);
+    const expected = line.length + 1 + bytes;
+    const length = raw.headers['content-length'];
+    if (length !== undefined && Number(length) !== expected)
+      throw new ApiError(
+        400,
+        `Content-Length does not match the first line, which announces ${expected} bytes`,
+      );
+    const batch = files.map(({ transfer_id: transferId, init, size }, at) => {
+      const part = parts.next(size);
       return {
         transferId,
-        init: () => initFor(caller, init, `files/${at}/init`),
-        announced: size,
+        init: () => readInit(caller, init, `files/${at}/init`),
+        length: size,
         body: rateLimiter.limitUpload(part, caller),
         turn: part.turn,
         skip: () => part.skip(),
@@ -43,27 +47,103 @@ export function batchHandler(bodies: Bodies, { transfers, mode, rateLimiter, met
       await parts.end();
       await mode.requireWritable();
     };
-    const receive = () => transfers.whole.receiveAll(sent, caller, end);
-    const answers = await atOnce.run(caller.username, undefined, receive);
+    const receive = () => singleVolumeFiles.receiveAll(batch, caller, end);
+    const results = await slots.run(caller.username, undefined, receive);
     return {
-      files: answers.map((answer, at) => {
-        if (typeof answer === 'string') {
+      files: results.map((result, at) => {
+        if (typeof result === 'string') {
           countIn(files[at]!.size);
-          return { status: 200, file_id: answer };
+          return { status: 200, file_id: result };
         }
-        const { status, body } = answerFor(answer);
-        countFault(metrics, answer);
-        logFault(log, answer, status);
+        const { status, body } = answerFor(result);
+        countFault(metrics, result);
+        logFault(log, result, status);
         return { status, error: (body as { error: string }).error };
       }),
     };
   };
 }
 
-function textOf(line: Buffer): string {
+function decodeLine(line: Buffer): string {
   try {
     return utf8.decode(line);
   } catch (cause) {
     throw new RuleError('the first line of the body is not UTF-8', { cause });
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+interface BodyPart extends Body {
+  /** Resolves when the parts before it have been read. */
+  readonly turn: Promise<void>;
+  /** Reads the rest of the part. */
+  skip(): Promise<void>;
+}
+
+/** Splits a body into consecutive parts of known sizes. */
+class BodyParts {
+  readonly #request: IncomingMessage;
+  readonly #chunks: AsyncIterator<Buffer>;
+  /** The rest of the last chunk. */
+  #rest: Buffer = NOTHING;
+  /** Resolves when all parts so far have been read. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+    this.#chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  }
+
+  /** Returns the next part. It waits for those before it, each of which has to be read or skipped. */
+  next(size: number): BodyPart {
+    let missing = size;
+    const before = this.#turn;
+    const { promise, resolve: endTurn } = Promise.withResolvers<void>();
+    this.#turn = promise;
+    const read = async (onBytes: (bytes: Buffer) => Promise<void> | undefined) => {
+      await before;
+      while (missing > 0) {
+        const chunk = await this.#nextChunk();
+        if (!chunk) throw new ApiError(400, 'the body ends too early');
+        const bytes = chunk.subarray(0, missing);
+        this.#rest = chunk.subarray(bytes.length);
+        missing -= bytes.length;
+        const wait = onBytes(bytes);
+        if (wait) await wait;
+      }
+      endTurn();
+    };
+    return {
+      turn: before,
+      pour: (sink) => read((bytes) => copyInto(bytes, sink)),
+      skip: () => read(() => undefined).finally(endTurn),
+    };
+  }
+
+  /** Requires that nothing follows the parts. */
+  async end(): Promise<void> {
+    await this.#turn;
+    if (await this.#nextChunk()) throw new ApiError(400, 'the body is longer than its first line says');
+  }
+
+  /** Releases the stream: as long as it is iterated here, no one else can read the rest. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#chunks.return?.();
+  }
+
+  /** Never empty; undefined at the end of the body. */
+  async #nextChunk(): Promise<Buffer | undefined> {
+    if (this.#rest.length > 0) {
+      const rest = this.#rest;
+      this.#rest = NOTHING;
+      return rest;
+    }
+    try {
+      const { done, value } = await this.#chunks.next();
+      return done ? undefined : value;
+    } catch (cause) {
+      throw this.#request.readableAborted ? new Disconnected('the client disconnected', { cause }) : cause;
+    }
   }
 }

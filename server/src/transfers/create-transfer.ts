@@ -1,91 +1,64 @@
-/** How transfers begin: those that are to be uploaded, and those that come with all that they are. */
-
-import type { NewTransfer } from '@szafa/protocol';
+/** Creates transfers: open ones, to be uploaded, and ones that are done at once because their volume came with the request. */
+import { limits, type NewTransfer } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, isAdmin, liveAccount } from '../accounts/account-rows.ts';
 import { accountGone } from '../accounts/refusals.ts';
 import { lockDir } from '../files/directories-table.ts';
 import { insertFile } from '../files/file-changes-table.ts';
 import type { FileRow } from '../files/files-table.ts';
 import { countedOf, extraOf, isOverQuota, lockUsage } from '../files/quota.ts';
-import { Refused, type Sql } from '../platform/sql/sql.ts';
-import { type Crowd, isCrowded, OWN_MOST } from './open-limit.ts';
-import { insertTransfer, type NewIds, OPEN, type TransferRow, transferOf } from './transfer-rows.ts';
+import { hold, Refused, type Sql } from '../platform/sql/sql.ts';
+import {
+  insertTransfer,
+  type NewTransferIds,
+  NOT_DONE,
+  OPEN,
+  parseOpenCounts,
+  type TransferRow,
+  toTransfer,
+} from './transfer-rows.ts';
 import { insertVolumes } from './volumes-table.ts';
 
-/** `taken`: the id is that of another transfer. `too many`: so many are under way already. */
+/** `taken`: the id belongs to another transfer. `too many`: the creator exceeds the open-upload limit. */
 export type Creation = 'created' | 'taken' | 'no directory' | 'over quota' | 'too many';
 
-/** What an account may have that has no limits of its own; what is not named has no bound. */
-export interface Bounds {
-  /** Bytes of the files, the transfers under way and this one. */
+/** Limits of accounts that have none of their own; undefined: unlimited. */
+export interface UploadLimits {
+  /** Bytes of the files and open transfers. */
   quota?: number | undefined;
-  /** Transfers under way, and the volumes of all of them. */
-  open?: { transfers: number; volumes: number } | undefined;
+  open?: OpenLimit | undefined;
 }
 
-/** Part of a transaction, which it ends by `Refused` where it has written something already. */
+interface OpenLimit {
+  transfers: number;
+  /** Of all open transfers together. */
+  volumes: number;
+}
+
+/** Part of a transaction; throws `Refused` if it has to be rolled back. */
 export async function createTransfer(
   tx: Sql,
   init: NewTransfer,
-  ids: NewIds,
-  { quota, open }: Bounds,
+  ids: NewTransferIds,
+  { quota, open }: UploadLimits,
 ): Promise<Creation> {
   if (!(await lockDir(tx, ids.creator, init.dirId))) return 'no directory';
   if (quota !== undefined) await lockUsage(tx, ids.creator);
-  const crowd = open && `${OPEN} AS open, ${OWN_MOST}`;
-  const inserted = await insertOf<Crowd>(tx, transferOf(init, ids, 'uploading'), ids, crowd);
+  const counts = open && `${OPEN} AS open, ${OWN_LIMITS}`;
+  const inserted = await insertForLiveAccount<OpenUploads>(
+    tx,
+    toTransfer(init, ids, 'uploading'),
+    ids.accountId,
+    counts,
+  );
   if (!inserted) return 'taken';
-  if (open && (await isCrowded(tx, ids.creator, inserted, open))) throw new Refused('too many');
+  if (open && (await exceedsOpenUploadLimit(tx, ids.creator, inserted, open))) throw new Refused('too many');
   await insertVolumes(tx, ids.fileId, init.volumes);
   if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) throw new Refused('over quota');
   return 'created';
 }
 
-/** What comes with all that it is. */
-export interface Whole {
-  init: NewTransfer;
-  ids: NewIds;
-}
-
-/** Whether its id was free. */
-export async function beginDone(tx: Sql, { init, ids }: Whole): Promise<boolean> {
-  return (await insertOf(tx, transferOf(init, ids, 'done'), ids)) !== undefined;
-}
-
-/** The file of one that was begun. One that is refused leaves the others of the transaction as they are. */
-export async function finishDone(
-  tx: Sql,
-  { init, ids }: Whole,
-  quota: number | undefined,
-): Promise<Creation> {
-  const file = fileOf(transferOf(init, ids, 'done'), ids.now);
-  const more = { counted: countedOf(file), extra: extraOf(file) };
-  // Before its file is: the transfer alone does not count.
-  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota, more))) {
-    await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);
-    return 'over quota';
-  }
-  await insertVolumes(tx, ids.fileId, init.volumes);
-  await insertFile(tx, file);
-  return 'created';
-}
-
-/** What `returning` says of the new row; undefined when there is a transfer of that id. */
-async function insertOf<Row = object>(
-  tx: Sql,
-  row: TransferRow,
-  { accountId = ADMIN_ACCOUNT }: NewIds,
-  returning = 'transfer_id',
-): Promise<Row | undefined> {
-  const asked = isAdmin(accountId) ? [] : [accountId];
-  const both = [returning, ...asked.map(() => `(${liveAccount(tx.dialect)}) AS live`)].join(', ');
-  const inserted = await insertTransfer<Row & { live?: number | null }>(tx, row, both, asked);
-  if (inserted?.live === null) throw accountGone();
-  return inserted;
-}
-
-/** What a transfer becomes. */
-export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'> => ({
+/** The file that a transfer becomes. */
+export const toFile = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'> => ({
   file_id: transfer.file_id,
   owner: transfer.owner!,
   dir_id: transfer.dir_id,
@@ -101,3 +74,86 @@ export const fileOf = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'>
   trashed_at: 0,
   thumbnail: null,
 });
+
+/** A file whose volume is in the store already. */
+export interface ReceivedFile {
+  init: NewTransfer;
+  ids: NewTransferIds;
+}
+
+/** Inserts the transfer as done; false if its id is taken. */
+export async function beginDone(tx: Sql, { init, ids }: ReceivedFile): Promise<boolean> {
+  return (await insertForLiveAccount(tx, toTransfer(init, ids, 'done'), ids.accountId)) !== undefined;
+}
+
+/** Inserts the file of a transfer that `beginDone` has inserted. A refusal leaves the rest of the transaction as it is. */
+export async function finishDone(
+  tx: Sql,
+  { init, ids }: ReceivedFile,
+  quota: number | undefined,
+): Promise<Creation> {
+  const file = toFile(toTransfer(init, ids, 'done'), ids.now);
+  const more = { counted: countedOf(file), extra: extraOf(file) };
+  // Checked before the file is inserted: a transfer that is done does not count by itself.
+  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota, more))) {
+    await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);
+    return 'over quota';
+  }
+  await insertVolumes(tx, ids.fileId, init.volumes);
+  await insertFile(tx, file);
+  return 'created';
+}
+
+/** Returns the `returning` columns, or undefined if the id exists. */
+async function insertForLiveAccount<Row = object>(
+  tx: Sql,
+  row: TransferRow,
+  accountId = ADMIN_ACCOUNT,
+  returning = 'transfer_id',
+): Promise<Row | undefined> {
+  const params = isAdmin(accountId) ? [] : [accountId];
+  const columns = [returning, ...params.map(() => `(${liveAccount(tx.dialect)}) AS live`)].join(', ');
+  const inserted = await insertTransfer<Row & { live?: number | null }>(tx, row, columns, params);
+  if (inserted?.live === null) throw accountGone();
+  return inserted;
+}
+
+/** An account does not have this many inits at work at the same moment. */
+const INITS_AT_ONCE = 64;
+
+const ownLimit = (column: string) =>
+  `(SELECT ${column} FROM accounts WHERE accounts.username = transfers.creator)`;
+/** The creator's own limits, in a query of transfers. */
+export const OWN_LIMITS = `${ownLimit('open_transfers')} AS own_transfers, ${ownLimit('open_volumes')} AS own_volumes`;
+
+/** The columns OPEN and OWN_LIMITS, as the statement that inserted a transfer saw them. */
+interface OpenUploads {
+  open: string;
+  own_transfers: number | null;
+  own_volumes: number | null;
+}
+
+/** Whether the creator exceeds the open-upload limit: their own, or `usual`. */
+async function exceedsOpenUploadLimit(
+  tx: Sql,
+  creator: string,
+  seen: OpenUploads,
+  usual: OpenLimit,
+): Promise<boolean> {
+  const limit = {
+    transfers: seen.own_transfers ?? usual.transfers,
+    volumes: seen.own_volumes ?? usual.volumes,
+  };
+  const exceeds = (open: string, moreTransfers: number, moreVolumes: number) => {
+    const { transfers, volumes } = parseOpenCounts(open);
+    return transfers + moreTransfers > limit.transfers || volumes + moreVolumes > limit.volumes;
+  };
+  // The insert does not see concurrent inits. Only near the limit do they have to wait for each other.
+  if (!exceeds(seen.open, INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return false;
+  await hold(tx, `account ${creator}`);
+  const [now] = await tx.query<{ open: string }>(
+    `SELECT ${OPEN} AS open FROM transfers WHERE creator = ? AND ${NOT_DONE} LIMIT 1`,
+    creator,
+  );
+  return exceeds(now!.open, 0, 0);
+}

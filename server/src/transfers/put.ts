@@ -1,29 +1,31 @@
-/** PUT of a volume, or of a file of one volume: the same checks, answers, log line and counts, whichever way it comes. */
+/**
+ * PUT of a volume, or of a file of one volume. Volumes come by the route, the fast lane and the WebSocket; all of them end here, with
+ * the same checks, responses, log line and counts. Batches (batch.ts) have a response for each file.
+ */
 import type { IncomingMessage } from 'node:http';
-import { headers, routes } from '@szafa/protocol';
+import { decodeInit, headers, type InitBody, routes, type SentInit, targetDir } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../accounts/sessions.ts';
-import { requireTransferInScope } from '../accounts/token-scope.ts';
+import { requireDirInScope, requireTransferInScope } from '../accounts/token-scope.ts';
+import { checked } from '../platform/http/bodies.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
 import { wantBody } from '../platform/http/connection.ts';
-import type { Answer } from '../platform/http/errors.ts';
-import { answerFor, CLIENT_CLOSED, logFault } from '../platform/http/errors.ts';
+import { type Answer, answerFor, CLIENT_CLOSED, logFault } from '../platform/http/errors.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
 import { countFault, logRequest } from '../platform/http/request-log.ts';
 import { urlOf } from '../platform/http/schemas.ts';
 import { type Body, Disconnected, StreamBody } from '../platform/volumes/body.ts';
 import type { Services } from '../services.ts';
-import { initFor } from './init-header.ts';
-import { BodiesAtOnce } from './upload-slots.ts';
+import { UploadSlots } from './upload-slots.ts';
 
-/** What the head of such a PUT says. */
+/** The head of a PUT. */
 export interface VolumePut {
   transferId: string;
-  /** As it was sent; undefined where the volume is a whole file. */
+  /** As it was sent; undefined if the volume is a whole file. */
   idx: string | undefined;
   /** X-Init */
   init: string | undefined;
-  /** Undefined for a body in chunks. */
+  /** Content-Length; undefined for a chunked body. */
   length: number | undefined;
   /** Content-Digest */
   digest: string | undefined;
@@ -31,54 +33,55 @@ export interface VolumePut {
   forwardedFor: string | undefined;
 }
 
-/** Answers one PUT; never rejects. `begin` asks for the body; `id` is the request's, see `request-log.ts`. */
+/** Answers one PUT; never rejects. `begin` asks for the body; `requestId`: see `request-log.ts`. */
 export type VolumeHandler = (
   put: VolumePut,
   body: Body,
   begin: () => void,
   remote: string,
-  id: string,
+  requestId: string,
 ) => Promise<Answer>;
 
 const volumeUrl = urlOf(routes.writeVolume);
 const fileUrl = urlOf(routes.writeFile);
 
 export function volumeHandler(services: Services): VolumeHandler {
-  const { sessions, metadata, transfers, mode, rateLimiter, config, log, metrics } = services;
+  const { sessions, metadata, incomingVolumes, singleVolumeFiles } = services;
+  const { mode, rateLimiter, config, log, metrics } = services;
   const countIn = metrics.counter('szafa_volume_bytes_total', { direction: 'in' });
-  const bodies = new BodiesAtOnce(config.workers);
+  const slots = new UploadSlots(config.workers);
   return async (put, body, begin, remote, reqId) => {
     const startedAt = performance.now();
-    const { authorization, transferId, idx, length } = put;
+    const { authorization, transferId, idx, length, digest } = put;
     let user: string | undefined;
     let answer: Answer;
     metrics.inFlight++;
     try {
-      let done: object = { ok: true };
+      let result: object = { ok: true };
       if (idx !== undefined) {
         const lookUp = metadata.transfers.lookUp(transferId);
         const { caller, found } = await sessions.identify(authorization, routes.writeVolume, lookUp);
         user = caller.username;
         requireTransferInScope(caller, found.transfer);
         await mode.requireWritable();
-        const paced = rateLimiter.limitUpload(body, caller);
-        const number = volumeNumber(idx);
-        const receive = () => transfers.receive(transferId, found.transfer, number, paced, put, begin);
-        await bodies.run(senderOf(caller), `${transferId} ${number}`, receive);
+        const limited = rateLimiter.limitUpload(body, caller);
+        const upload = { idx: volumeNumber(idx), length, digest, body: limited, begin };
+        const receive = () => incomingVolumes.receive(transferId, found.transfer, upload);
+        await slots.run(senderOf(caller), `${transferId} ${upload.idx}`, receive);
       } else {
         const lookUp = metadata.sessions.lookUp();
         const { caller } = await sessions.identify(authorization, routes.writeFile, lookUp);
         user = caller.username;
         await mode.requireWritable();
-        const init = () => initFor(caller, put.init);
-        const file = { transferId, init, announced: length, body: rateLimiter.limitUpload(body, caller) };
-        const receive = () => transfers.whole.receive(file, caller, begin);
-        const fileId = await bodies.run(senderOf(caller), undefined, receive);
-        done = { status: 'done', file_id: fileId };
+        const init = () => readInit(caller, put.init);
+        const file = { transferId, init, length, body: rateLimiter.limitUpload(body, caller) };
+        const receive = () => singleVolumeFiles.receive(file, caller, begin);
+        const fileId = await slots.run(senderOf(caller), undefined, receive);
+        result = { status: 'done', file_id: fileId };
       }
-      // A body in chunks has no length that is known here.
+      // The length of a chunked body is not known here.
       countIn(length ?? 0);
-      answer = { status: 200, body: done };
+      answer = { status: 200, body: result };
     } catch (error) {
       answer = answerFor(error);
       countFault(metrics, error);
@@ -101,7 +104,15 @@ export function volumeHandler(services: Services): VolumeHandler {
   };
 }
 
-/** Visitors must not use up what the owner may send at a time. */
+/** Reads an init in base64, and requires that the token may upload to its directory. `name`: where it was sent. */
+export function readInit(caller: Caller, base64: string | undefined, name: string = headers.init): SentInit {
+  const { body, text } = decodeInit(base64, name);
+  const init = { body: checked<InitBody>(body, 'Init', name), text };
+  requireDirInScope(caller, targetDir(init.body));
+  return init;
+}
+
+/** Visitors have slots of their own: they must not use up those of the owner. */
 const senderOf = ({ scope, sessionId, username }: Caller) =>
   scope === 'upload' ? `request ${sessionId}` : `account ${username}`;
 
@@ -113,7 +124,7 @@ const bodyOf = (request: IncomingMessage): Body => ({
     }),
 });
 
-/** The routes: what the lane does not understand, and what TLS has decrypted. */
+/** The route: for requests that the fast lane leaves to Node's server, and for TLS. */
 export function putRoute(handle: VolumeHandler) {
   return async ({ raw, params, id }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { transfer_id, idx } = params as Params;
@@ -130,11 +141,10 @@ export function putRoute(handle: VolumeHandler) {
     const begin = () => wantBody(raw, reply.raw);
     const remote = raw.socket.remoteAddress ?? '';
     const { status, headers: more, body } = await handle(put, bodyOf(raw), begin, remote, id);
-    return status === CLIENT_CLOSED
-      ? reply.hijack()
-      : reply
-          .code(status)
-          .headers({ ...more })
-          .send(body);
+    if (status === CLIENT_CLOSED) return reply.hijack();
+    return reply
+      .code(status)
+      .headers({ ...more })
+      .send(body);
   };
 }

@@ -1,9 +1,8 @@
 import { badDirectory, overQuota } from '../files/refusals.ts';
 import { GroupGone, isNoSpace, isOsError } from '../platform/errors.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
-import type { Creation } from './transfers-table.ts';
+import type { Creation } from './create-transfer.ts';
 
-/** When to ask again whether there are fewer unfinished uploads. */
 const OPEN_RETRY_SECONDS = 30;
 
 export const unknownTransfer = () => new ApiError(404, 'no such transfer');
@@ -16,18 +15,18 @@ export const tooManyOpen = () =>
   );
 
 /** The transfer was cancelled or expired while a volume arrived. */
-export function groupGone(error: unknown): never {
+export function transferGone(error: unknown): never {
   throw error instanceof GroupGone ? unknownTransfer() : error;
 }
 
-/** "409 {error} when the receiver rejects the volume": so it does on an OS failure, as complete, delete and clone do. */
-export function notTaken(cause: unknown): never {
+/** "409 {error} when the receiver rejects the volume": also on an OS failure, as for complete, delete and clone. */
+export function volumeNotStored(cause: unknown): never {
   if (!isOsError(cause) || isNoSpace(cause)) throw cause;
   throw new ApiError(409, 'the volume could not be stored; send it again', { cause });
 }
 
 /** "409 {error, status: failed} on an OS failure" */
-export function notFiled(cause: unknown): never {
+export function fileNotStored(cause: unknown): never {
   if (!isOsError(cause)) throw cause;
   throw new ApiError(409, 'the volumes could not be stored as a file; try complete again', {
     cause,
@@ -35,8 +34,7 @@ export function notFiled(cause: unknown): never {
   });
 }
 
-/** A transfer that was not created. */
-export function refuse(why: Creation): never {
+export function refuseCreation(why: Creation): never {
   if (why === 'no directory') throw badDirectory();
   if (why === 'over quota') throw overQuota();
   if (why === 'too many') throw tooManyOpen();

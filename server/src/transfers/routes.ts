@@ -17,7 +17,7 @@ interface Parts {
 }
 
 export function transferHandlers(services: Services, { handleVolume, bodies, address }: Parts) {
-  const { transfers, pulls } = services;
+  const { transfers, completion, pulls } = services;
   const user = (request: FastifyRequest) => request.caller.username;
   const params = (request: FastifyRequest) => request.params as Params;
   return {
@@ -40,8 +40,8 @@ export function transferHandlers(services: Services, { handleVolume, bodies, add
     },
     pullStatus: (request) => pulls.status(params(request).transfer_id, request.found.transfer),
     complete: async (request) => {
-      const said = () => readLater<CompleteBody>(request, 'Complete');
-      const fileId = await transfers.complete(params(request).transfer_id, request.caller, said);
+      const readBody = () => readLater<CompleteBody>(request, 'Complete');
+      const fileId = await completion.complete(params(request).transfer_id, request.caller, readBody);
       return { status: 'done', file_id: fileId };
     },
     cancel: async (request) => {

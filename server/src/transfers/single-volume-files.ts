@@ -1,184 +1,173 @@
+/** Beyond the specification: files of one volume, sent in one request, alone or in a batch. Repeating a request returns the same files. */
 import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } from '@szafa/protocol';
-import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import { toManifest } from '../files/manifest.ts';
 import type { Metadata } from '../metadata.ts';
 import type { DiskSpace } from '../platform/disk-space.ts';
-import { isNoSpace, StoreError, StoreUnavailable, VolumeRejected } from '../platform/errors.ts';
+import { isNoSpace, StoreError, StoreUnavailable } from '../platform/errors.ts';
 import { ApiError, DetailError, OutOfScope, TryLater } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
 import { inParallel } from '../platform/parallel.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import { notTaken, refuse, unknownTransfer } from './refusals.ts';
-import { type Creation, fileOf, type NewIds, transferOf } from './transfers-table.ts';
+import { type Creation, toFile } from './create-transfer.ts';
+import { requireSize } from './incoming-volumes.ts';
+import { refuseCreation, unknownTransfer, volumeNotStored } from './refusals.ts';
+import { type NewTransferIds, toTransfer } from './transfer-rows.ts';
+import { type Creator, creatorIds } from './transfers.ts';
 
-/** The sweeper treats a group that no record names as left behind, but not this soon. */
-const UNNAMED_MS = 1_800_000;
-/** Of one request: while some wait for the disk the next ones come in. */
+/** The sweeper removes a group without a record, but not this soon. */
+const UNRECORDED_MS = 1_800_000;
+/** Files of a batch that are stored at once: while some wait for the disk, the next ones are read. */
 const AT_ONCE = 16;
 
-type Settings = Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced'>;
+interface Dependencies {
+  metadata: Metadata;
+  volumes: VolumeStore;
+  space: DiskSpace;
+  config: Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced'>;
+  now?: () => number;
+}
 
-/** Who begins an upload, and by which session. */
-export type Maker = AccountRef & { sessionId?: string | null };
-
-export const makerOf = ({ username, accountId, sessionId = null }: Maker) => ({
-  creator: username,
-  accountId,
-  madeBy: sessionId,
-});
-
-/** A file of one volume, under an id that the client made up. */
-export interface WholeFile {
+export interface SingleVolumeFile {
+  /** Chosen by the client. */
   transferId: string;
-  /** What init takes; throws where it breaks a rule. */
+  /** Reads and checks the init; throws if it breaks a rule. */
   init: () => SentInit;
-  /** How long the body is, where that is known before it comes. */
-  announced: number | undefined;
+  /** Content-Length, if it was sent. */
+  length: number | undefined;
   body: Body;
 }
 
-/** One of several in a request. */
-export interface PartFile extends WholeFile {
-  /** When its body is the next to come: until then nothing is held for it. */
+/** A file in a batch. */
+export interface BatchFile extends SingleVolumeFile {
+  /** Resolves when its body is next; until then nothing is reserved for it. */
   turn: Promise<void>;
-  /** Reads what is left of its body, so that the next one can be read. */
+  /** Reads the rest of its body, so that the next one can be read. */
   skip(): Promise<void>;
 }
 
-/** It is in the store, and no record names it yet. */
-interface Stored {
+/** In the store, but not yet in the database. */
+interface StoredFile {
   init: NewTransfer;
-  ids: Required<NewIds>;
-  since: number;
+  ids: Required<NewTransferIds>;
+  storedSince: number;
 }
 
-/** Beyond the specification: files of one volume, sent whole. Repeating a request returns the same files. */
-export class WholeFiles {
-  readonly #metadata: Metadata;
-  readonly #volumes: VolumeStore;
-  readonly #space: DiskSpace;
-  readonly #settings: Settings;
+export class SingleVolumeFiles {
+  readonly #deps: Dependencies;
   readonly #now: () => number;
 
-  constructor(
-    metadata: Metadata,
-    volumes: VolumeStore,
-    space: DiskSpace,
-    settings: Settings,
-    now: () => number,
-  ) {
-    this.#metadata = metadata;
-    this.#volumes = volumes;
-    this.#space = space;
-    this.#settings = settings;
-    this.#now = now;
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
   }
 
-  /** `begin` asks the client for its body. */
-  async receive(file: WholeFile, maker: Maker, begin: () => void): Promise<string> {
-    const stored = await this.#store(file, maker, begin);
-    const [created] = await this.#record([stored]);
-    return this.#answer(stored, created!);
+  /** Returns the id of the file. `begin` asks the client for the body. */
+  async receive(file: SingleVolumeFile, creator: Creator, begin: () => void): Promise<string> {
+    const stored = await this.#store(file, creator, begin);
+    const [creation] = await this.#record([stored]);
+    return this.#fileIdOf(stored, creation!);
   }
 
   /**
-   * Several in one request, one after the other; `end` sees that nothing else comes. Each has an answer of its own: the id of
-   * the file, or why there is none. What does not concern one of them alone refuses all, and none of them is there.
+   * Receives a batch, one body after the other; `end` checks that no bytes follow. Returns the id of each file, or why it was refused. An
+   * error that does not concern a single file refuses them all.
    */
-  async receiveAll(files: PartFile[], maker: Maker, end: () => Promise<void>): Promise<(string | Error)[]> {
-    const answers: (string | Error)[] = [];
-    const stored = new Map<number, Stored>();
+  async receiveAll(
+    files: BatchFile[],
+    creator: Creator,
+    end: () => Promise<void>,
+  ): Promise<(string | Error)[]> {
+    const results: (string | Error)[] = [];
+    const stored = new Map<number, StoredFile>();
     try {
       await inParallel(files.entries(), AT_ONCE, async ([at, file]) => {
         try {
           await file.turn;
-          const one = await this.#store(file, maker).catch(ofOne);
-          if (one instanceof Error) answers[at] = one;
-          else stored.set(at, one);
+          const result = await this.#store(file, creator).catch(asFileError);
+          if (result instanceof Error) results[at] = result;
+          else stored.set(at, result);
         } finally {
           await file.skip();
         }
       });
       await end();
     } catch (error) {
-      await Promise.all([...stored.values()].map((one) => this.#giveUp(one)));
+      await Promise.all([...stored.values()].map((file) => this.#discard(file)));
       throw error;
     }
-    const places = [...stored.keys()].sort((a, b) => a - b);
-    const all = places.map((at) => stored.get(at)!);
-    const created = await this.#record(all);
+    const positions = [...stored.keys()].sort((a, b) => a - b);
+    const all = positions.map((at) => stored.get(at)!);
+    const creations = await this.#record(all);
     await Promise.all(
-      places.map(async (at, nth) => {
-        answers[at] = await this.#answer(all[nth]!, created[nth]!).catch(ofOne);
+      positions.map(async (at, nth) => {
+        results[at] = await this.#fileIdOf(all[nth]!, creations[nth]!).catch(asFileError);
       }),
     );
-    return answers;
+    return results;
   }
 
-  async #store(file: WholeFile, maker: Maker, begin?: () => void): Promise<Stored> {
-    const init = checkFile(file.transferId, file.init(), this.#settings.maxVolumeBytes);
+  async #store(file: SingleVolumeFile, creator: Creator, begin?: () => void): Promise<StoredFile> {
+    const { volumes, config } = this.#deps;
+    const init = checkFile(file.transferId, file.init(), config.maxVolumeBytes);
     const [volume] = init.volumes as [Volume];
-    requireSize(volume, file.announced);
-    const space = await this.#space.forBody(volume.size, file.body);
+    requireSize(volume, file.length);
+    const space = await this.#deps.space.forBody(volume.size, file.body);
     begin?.();
     const { transferId } = file;
-    const ids = { transferId, fileId: newFileId(), ...makerOf(maker), now: this.#now() };
-    const stored = { init, ids, since: performance.now() };
+    const ids = { transferId, fileId: newFileId(), ...creatorIds(creator), now: this.#now() };
+    const stored = { init, ids, storedSince: performance.now() };
     try {
-      const record = fileOf(transferOf(init, ids, 'done'), ids.now);
-      await this.#volumes.putFile(toManifest(record, maker.accountId, init.volumes), volume, space.body);
+      const row = toFile(toTransfer(init, ids, 'done'), ids.now);
+      await volumes.putFile(toManifest(row, creator.accountId, init.volumes), volume, space.body);
       return stored;
     } catch (error) {
-      await this.#giveUp(stored);
-      return notTaken(error);
+      await this.#discard(stored);
+      return volumeNotStored(error);
     } finally {
       space.end();
     }
   }
 
-  /** All of them together. */
-  async #record(files: Stored[]): Promise<Creation[]> {
+  /** Creates the records of all files in one transaction. */
+  async #record(files: StoredFile[]): Promise<Creation[]> {
     if (files.length === 0) return [];
-    if (files.some(({ since }) => performance.now() - since > UNNAMED_MS))
+    const { metadata, config } = this.#deps;
+    if (files.some(({ storedSince }) => performance.now() - storedSince > UNRECORDED_MS))
       throw new ApiError(409, 'the volume took too long to arrive');
-    const quota = this.#settings.quotaEnforced ? this.#settings.quotaBytes : undefined;
-    return this.#metadata.transfers.createDone(files, quota).catch(async (error: unknown) => {
-      // Where this fails the records may be there all the same, so the volumes stay; not if the account is gone.
-      if (error instanceof DetailError) await Promise.all(files.map((file) => this.#giveUp(file)));
-      return notTaken(error);
+    const quota = config.quotaEnforced ? config.quotaBytes : undefined;
+    return metadata.transfers.createDone(files, quota).catch(async (error: unknown) => {
+      // The records may exist all the same, so the volumes stay, unless the account has been deleted.
+      if (error instanceof DetailError) await Promise.all(files.map((file) => this.#discard(file)));
+      return volumeNotStored(error);
     });
   }
 
-  async #answer(stored: Stored, created: Creation): Promise<string> {
+  async #fileIdOf(stored: StoredFile, creation: Creation): Promise<string> {
     const { init, ids } = stored;
-    if (created === 'created') return ids.fileId;
-    await this.#giveUp(stored);
-    if (created !== 'taken') return refuse(created);
-    const there = await this.#metadata.transfers.get(ids.transferId);
-    if (!there) throw unknownTransfer();
-    const isSame = there.creator === ids.creator && there.total_sha256 === init.totalSha256;
-    return there.status === 'done' && isSame ? there.file_id : refuse(created);
+    if (creation === 'created') return ids.fileId;
+    await this.#discard(stored);
+    if (creation !== 'taken') return refuseCreation(creation);
+    const existing = await this.#deps.metadata.transfers.get(ids.transferId);
+    if (!existing) throw unknownTransfer();
+    const isSame = existing.creator === ids.creator && existing.total_sha256 === init.totalSha256;
+    return existing.status === 'done' && isSame ? existing.file_id : refuseCreation(creation);
   }
 
-  #giveUp({ ids }: Stored): Promise<void> {
-    return this.#volumes.discard(ids.fileId).catch(() => undefined /* the sweeper finds it */);
+  #discard({ ids }: StoredFile): Promise<void> {
+    return this.#deps.volumes.discard(ids.fileId).catch(() => undefined /* the sweeper finds it */);
   }
 }
 
-const OF_ALL = [DetailError, OutOfScope, StoreUnavailable, TryLater];
+/** Errors of the token, the connection or a store concern the whole batch. */
+const BATCH_ERRORS = [DetailError, OutOfScope, StoreUnavailable, TryLater];
+const FILE_ERRORS = [ApiError, StoreError, RuleError];
 
-/** A refusal of one file; whatever else it is, of the token, the connection or a store, goes on. */
-function ofOne(error: unknown): Error {
-  const ofAll = OF_ALL.some((kind) => error instanceof kind);
-  const refused = [ApiError, StoreError, RuleError].some((kind) => error instanceof kind) || isNoSpace(error);
-  if (refused && !ofAll) return error as Error;
+/** Returns an error that concerns a single file, and throws any other. */
+function asFileError(error: unknown): Error {
+  const isOfBatch = BATCH_ERRORS.some((kind) => error instanceof kind);
+  const isOfFile = FILE_ERRORS.some((kind) => error instanceof kind) || isNoSpace(error);
+  if (isOfFile && !isOfBatch) return error as Error;
   throw error;
-}
-
-export function requireSize(volume: Volume, announced: number | undefined): void {
-  if (announced !== undefined && announced !== volume.size) {
-    throw new VolumeRejected('size', `volume has ${announced} bytes instead of ${volume.size}`);
-  }
 }

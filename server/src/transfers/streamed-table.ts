@@ -3,41 +3,40 @@ import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
 import { isOverAllowance, isOverQuota, lockUsage } from '../files/quota.ts';
 import { Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
-import { OWN_MOST } from './open-limit.ts';
-import { COLUMNS, lockTransfer, OPEN, openCounts, type TransferRow } from './transfer-rows.ts';
+import { OWN_LIMITS } from './create-transfer.ts';
+import { COLUMNS, lockTransfer, OPEN, parseOpenCounts, type TransferRow } from './transfer-rows.ts';
 import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes-table.ts';
 
 const INTO = 'INSERT INTO streamed_volumes (file_id, idx, size, sha256)';
 
-/** `known`: one of that number is there already, or the transfer takes no more; see `find`. */
-export type Arrival = 'arrived' | 'known';
+/** `known`: there is a volume of this number, or the transfer is not open; see `find`. */
+export type Recording = 'recorded' | 'known';
 
-/** `gaps`: not exactly the volumes 1 to `chunkCount` are there. `other`: it was completed with other values. */
-export type Filing = 'gaps' | 'other' | 'over quota';
+/** `gaps`: not exactly the volumes 1 to `chunkCount` have been received. `other`: it was completed with other values. */
+export type CompletionRefusal = 'gaps' | 'other' | 'over quota';
 
 /**
- * Streamed transfers: the client says what a volume is when it sends it. Each has a row from the moment it is durable, so
- * that these rows, and not what the store has, say what was received. Complete makes the specification of them, and from
- * then on the transfer is as any other.
+ * Volumes of streamed transfers, whose digests come with the volumes. A volume has a row as soon as it is durable; these rows, not the
+ * store, say what has been received. Complete turns them into the declaration that other transfers get from init.
  */
 export class StreamedTable extends Queries {
-  /** Writes down that a volume is durable, if the transfer is open and has none of that number. */
-  arrive(
+  /** Records a durable volume, if the transfer is open and has none of this number. */
+  record(
     { transferId, fileId, streamed }: { transferId: string; fileId: string; streamed: Streamed },
     { idx, size, sha256 }: Volume,
-    claimed: boolean,
-  ): Promise<Arrival> {
-    if (streamed === 'sized') return this.#arriveSized(transferId, { idx, size, sha256 });
+    hasClaim: boolean,
+  ): Promise<Recording> {
+    if (streamed === 'sized') return this.#recordSized(transferId, { idx, size, sha256 });
     return this.sql
-      .transaction<Arrival>(async (tx) => {
-        // Whoever claims holds the transfer as well.
-        if (claimed) await lockTransfer(tx, transferId);
-        const held = claimed ? await endClaim(tx, fileId, idx) : 0;
-        // What it has counts as it grows, since nobody said how much it would be.
+      .transaction<Recording>(async (tx) => {
+        // `claimQuota` locks the transfer first, too.
+        if (hasClaim) await lockTransfer(tx, transferId);
+        const claimed = hasClaim ? await endClaim(tx, fileId, idx) : 0;
+        // Its length is not known in advance, so it counts as it grows.
         const [open] = await tx.execute(
           `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
            WHERE transfer_id = ? AND status = 'uploading' RETURNING transfer_id`,
-          size - held,
+          size - claimed,
           transferId,
         );
         if (!open) throw new Refused('known');
@@ -49,13 +48,13 @@ export class StreamedTable extends Queries {
           sha256,
         );
         if (!row) throw new Refused('known');
-        return 'arrived';
+        return 'recorded';
       })
-      .catch(refusal<Arrival>);
+      .catch(refusal<Recording>);
   }
 
-  /** One statement, and transfers of many volumes at once do not wait for each other. */
-  async #arriveSized(transferId: string, { idx, size, sha256 }: Volume): Promise<Arrival> {
+  /** One statement, and concurrent volumes of a transfer do not wait for each other. */
+  async #recordSized(transferId: string, { idx, size, sha256 }: Volume): Promise<Recording> {
     const [row] = await this.sql.execute(
       `${INTO} SELECT file_id, CAST(? AS INTEGER), CAST(? AS BIGINT), CAST(? AS TEXT) FROM transfers
        WHERE transfer_id = ? AND status = 'uploading' ${this.sql.dialect.forShare}
@@ -65,10 +64,10 @@ export class StreamedTable extends Queries {
       sha256,
       transferId,
     );
-    return row ? 'arrived' : 'known';
+    return row ? 'recorded' : 'known';
   }
 
-  /** The volume of that number, as it was sent or as complete has taken it. */
+  /** The volume of this number, as it was received or as complete has declared it. */
   async find(fileId: string, idx: number): Promise<Volume | undefined> {
     const [row] = await this.sql.query<Volume>(
       'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? AND idx = ?',
@@ -80,7 +79,7 @@ export class StreamedTable extends Queries {
     return specified?.sha256 === '' ? undefined : specified;
   }
 
-  /** The volumes that a transfer is known to be made of, or to have so far. */
+  /** The declared volumes of a transfer; of an open one, those received so far. */
   volumes({
     file_id,
     status,
@@ -89,26 +88,25 @@ export class StreamedTable extends Queries {
     return isStreaming({ status, streamed }) ? this.list(file_id) : listVolumes(this.sql, file_id);
   }
 
-  /** What was received of an open transfer, in order. */
+  /** The received volumes of an open transfer, in order. */
   list(fileId: string): Promise<Volume[]> {
-    return listArrived(this.sql, fileId);
+    return listReceived(this.sql, fileId);
   }
 
-  /** Whether the creator of a transfer has as many volumes under way as they may: `usual`, or their own number. */
-  async isFull(transferId: string, usual: number): Promise<boolean> {
+  /** Whether the creator of a transfer has reached the limit of open volumes: their own, or `usual`. */
+  async hasMaxOpenVolumes(transferId: string, usual: number): Promise<boolean> {
     const [row] = await this.sql.query<{ open: string; own_volumes: number | null }>(
-      `SELECT ${OPEN} AS open, ${OWN_MOST} FROM transfers WHERE transfer_id = ?`,
+      `SELECT ${OPEN} AS open, ${OWN_LIMITS} FROM transfers WHERE transfer_id = ?`,
       transferId,
     );
-    return row !== undefined && openCounts(row.open).volumes >= (row.own_volumes ?? usual);
+    return row !== undefined && parseOpenCounts(row.open).volumes >= (row.own_volumes ?? usual);
   }
 
   /**
-   * Claims bytes of the quota for a volume of a transfer whose length nobody knows, before its body is read. They count
-   * until the volume has arrived, and then as its own. Of one number only one volume arrives, so they are claimed once for
-   * each number: what a crash left is claimed by whoever sends that volume again.
+   * Claims quota for a volume of a transfer of unknown length, before its body is read. The claim counts until the volume is recorded.
+   * There is one claim for each number, since only one volume of a number is recorded; after a crash the next upload of it takes it over.
    */
-  async claim(
+  async claimQuota(
     transferId: string,
     { idx, size }: Pick<Volume, 'idx' | 'size'>,
     quota: number,
@@ -119,8 +117,8 @@ export class StreamedTable extends Queries {
         if (row?.status !== 'uploading') return 'closed';
         const fileId = row.file_id;
         const text = 'SELECT bytes FROM streamed_claims WHERE file_id = ? AND idx = ?';
-        const [held] = await tx.query<{ bytes: number }>(text, fileId, idx);
-        const more = Math.max(0, size - (held?.bytes ?? 0));
+        const [claim] = await tx.query<{ bytes: number }>(text, fileId, idx);
+        const more = Math.max(0, size - (claim?.bytes ?? 0));
         await tx.execute(
           `INSERT INTO streamed_claims (file_id, idx, bytes, holders) VALUES (?, ?, ?, 1)
            ON CONFLICT (file_id, idx) DO UPDATE
@@ -138,8 +136,8 @@ export class StreamedTable extends Queries {
       .catch(refusal<'over quota'>);
   }
 
-  /** The volume did not arrive. */
-  unclaim(transferId: string, idx: number): Promise<void> {
+  /** Releases the claim of a volume that was not recorded. */
+  releaseClaim(transferId: string, idx: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (!row) return;
@@ -152,8 +150,8 @@ export class StreamedTable extends Queries {
     });
   }
 
-  /** After a start nobody sends any volume: no claim stands. */
-  releaseClaims(): Promise<void> {
+  /** After a start, when no volume is being sent. */
+  releaseAllClaims(): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const claims = await tx.execute<{ file_id: string; bytes: number }>(
         'DELETE FROM streamed_claims RETURNING file_id, bytes',
@@ -162,7 +160,7 @@ export class StreamedTable extends Queries {
     });
   }
 
-  /** Takes back the row of a volume whose bytes are lost. False when complete has taken it already. */
+  /** Deletes the row of a volume whose bytes are lost. False if the transfer is not open. */
   withdraw(transferId: string, { idx, size, sha256 }: Volume): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
@@ -185,8 +183,8 @@ export class StreamedTable extends Queries {
   }
 
   /**
-   * `uploading` -> `storing` with what the file is, if all volumes are there. Repeated with the same it gives the transfer
-   * as it is; out of `failed` it goes back to `storing`.
+   * `uploading` or `failed` -> `storing`, with the description of the file, if all volumes have been received. A repeated call with the
+   * same values returns the transfer as it is.
    */
   beginStoring(
     transferId: string,
@@ -194,9 +192,9 @@ export class StreamedTable extends Queries {
     file: StreamedFile,
     quota: number | undefined,
     accountId = ADMIN_ACCOUNT,
-  ): Promise<TransferRow | Filing | undefined> {
+  ): Promise<TransferRow | CompletionRefusal | undefined> {
     return this.sql
-      .transaction<TransferRow | Filing | undefined>(async (tx) => {
+      .transaction<TransferRow | CompletionRefusal | undefined>(async (tx) => {
         await requireLiveAccount(tx, accountId);
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
@@ -206,7 +204,8 @@ export class StreamedTable extends Queries {
           if (before.status !== 'failed') return before;
         } else if (before.streamed === 'sized' && before.chunk_count !== file.chunkCount) return 'gaps';
         if (quota !== undefined) await lockUsage(tx, owner);
-        const storedSize = before.status === 'failed' ? before.stored_size : await specify(tx, before, file);
+        const storedSize =
+          before.status === 'failed' ? before.stored_size : await declareReceived(tx, before, file);
         if (storedSize === undefined) return 'gaps';
         const [row] = await tx.execute<TransferRow>(
           `UPDATE transfers SET status = 'storing', owner = ?, file_name = ?, file_size = ?, stored_size = ?,
@@ -231,20 +230,20 @@ export class StreamedTable extends Queries {
   }
 }
 
-/** The volumes that arrived become the specification; undefined where they are not exactly those. */
-async function specify(
+/** Declares the received volumes and returns their size; undefined if they are not exactly 1 to `chunkCount`. */
+async function declareReceived(
   tx: Sql,
   { file_id }: TransferRow,
   { chunkCount }: StreamedFile,
 ): Promise<number | undefined> {
-  const volumes = await listArrived(tx, file_id);
+  const volumes = await listReceived(tx, file_id);
   if (volumes.length !== chunkCount || volumes.at(-1)!.idx !== chunkCount) return undefined;
   await forgetVolumes(tx, file_id);
   await insertVolumes(tx, file_id, volumes);
   return volumes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** The same for the same values, whatever becomes of the file later. */
+/** Identifies the values of a complete, whatever happens to the file later. */
 export function completionDigest({
   fileName,
   fileSize,
@@ -256,8 +255,8 @@ export function completionDigest({
   return hash('sha256', JSON.stringify(values), 'base64url');
 }
 
-/** Those of another database; what was claimed there for others is not claimed here. */
-export async function insertArrived(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
+/** Inserts the volumes of another database, without its claims. */
+export async function insertReceived(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
   let stored = 0;
   for (const { idx, size, sha256 } of volumes) {
     await tx.execute(`${INTO} VALUES (?, ?, ?, ?)`, fileId, idx, size, sha256);
@@ -267,7 +266,7 @@ export async function insertArrived(tx: Sql, fileId: string, volumes: Volume[]):
   await tx.execute(text, stored, fileId);
 }
 
-function listArrived(sql: Sql, fileId: string): Promise<Volume[]> {
+function listReceived(sql: Sql, fileId: string): Promise<Volume[]> {
   return sql.query<Volume>(
     'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? ORDER BY idx',
     fileId,
@@ -283,7 +282,7 @@ async function addStored(tx: Sql, fileId: string, bytes: number): Promise<void> 
   );
 }
 
-/** How many bytes were claimed for a volume of that number. */
+/** Deletes the claim of a number and returns its bytes. */
 async function endClaim(tx: Sql, fileId: string, idx: number): Promise<number> {
   const [claim] = await tx.execute<{ bytes: number }>(
     'DELETE FROM streamed_claims WHERE file_id = ? AND idx = ? RETURNING bytes',
@@ -293,6 +292,6 @@ async function endClaim(tx: Sql, fileId: string, idx: number): Promise<number> {
   return claim?.bytes ?? 0;
 }
 
-/** Its volumes are as they come; from complete on it is as any other. */
+/** Whether it is a streamed transfer before its complete; afterwards it is like any other. */
 export const isStreaming = ({ status, streamed }: Pick<TransferRow, 'status' | 'streamed'>) =>
   streamed !== 'no' && status === 'uploading';

@@ -19,34 +19,36 @@ export interface TransferRow {
   file_size: number;
   stored_size: number;
   total_sha256: string;
-  /** Of an unsized one that is open: how many have come. */
+  /** Of an open transfer of unknown length: how many have been received. */
   chunk_count: number;
   created_at: number;
   touched_at: number;
-  /** Empty once it is done: the file has them, and both live equally long. */
+  /** Empty once it is done: the file has them, and is deleted together with the transfer. */
   enc_params: string;
   streamed: Streamed;
-  /** Of a streamed one, a digest of what its complete said: the file may have another name by the time it is said again. */
+  /** Of a streamed transfer, `completionDigest` of its complete, by which a repeated complete is recognized after a rename of the file. */
   completion_digest: string | null;
 }
 
-export interface NewIds {
+export interface NewTransferIds {
   transferId: string;
   fileId: string;
   creator: string;
-  /** The session by which it is made. */
-  madeBy?: string | null;
+  creatorSession?: string | null;
   now: number;
-  /** Of the creator: only while that account is there; see `present`. */
+  /** The creator's, which must exist; see `requireLiveAccount`. */
   accountId?: string;
 }
 
-/** The record that an init makes. */
-export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' | 'done'): TransferRow => ({
+export const toTransfer = (
+  init: NewTransfer,
+  ids: NewTransferIds,
+  status: 'uploading' | 'done',
+): TransferRow => ({
   transfer_id: ids.transferId,
   file_id: ids.fileId,
   creator: ids.creator,
-  creator_session: ids.madeBy ?? null,
+  creator_session: ids.creatorSession ?? null,
   owner: status === 'done' ? ids.creator : null,
   dir_id: init.dirId,
   status,
@@ -64,29 +66,20 @@ export const transferOf = (init: NewTransfer, ids: NewIds, status: 'uploading' |
 
 export const TRANSFER_COLUMNS = [
   ...['transfer_id', 'file_id', 'creator', 'creator_session', 'owner', 'dir_id', 'status', 'file_name'],
-  ...[
-    'file_size',
-    'stored_size',
-    'total_sha256',
-    'chunk_count',
-    'created_at',
-    'touched_at',
-    'enc_params',
-    'streamed',
-    'completion_digest',
-  ],
+  ...['file_size', 'stored_size', 'total_sha256', 'chunk_count', 'created_at', 'touched_at'],
+  ...['enc_params', 'streamed', 'completion_digest'],
 ] as const;
 export const COLUMNS = TRANSFER_COLUMNS.join(', ');
 
-/** As the indexes of those that are not done have it, so that they are used. */
+/** Spelled as in the partial indexes, which are used only then. */
 export const NOT_DONE = "status <> 'done'";
 
-/** With `o` for those that count. */
+/** With `o` for the open transfers; see `parseOpenCounts`. */
 export const OPEN_COUNTS = "COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0)";
-/** How many transfers, and volumes, the creator of a row has open. Those that are done do not count, so it never reads many. */
+/** How many transfers and volumes the creator of a row has open. Done ones are not read, so this stays fast. */
 export const OPEN = `(SELECT ${OPEN_COUNTS} FROM transfers o WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;
 
-export function openCounts(open: string): { transfers: number; volumes: number } {
+export function parseOpenCounts(open: string): { transfers: number; volumes: number } {
   const [transfers, volumes] = open.split(' ').map(Number) as [number, number];
   return { transfers, volumes };
 }
@@ -99,23 +92,23 @@ export async function lockTransfer(tx: Sql, transferId: string): Promise<Transfe
   return row;
 }
 
-/** What `returning`, whose parameters are `asked`, says of it; undefined when there is a transfer of that id. */
+/** Returns the `returning` columns, whose parameters are `params`, or undefined if the id exists. */
 export async function insertTransfer<Row = object>(
   tx: Sql,
   row: TransferRow,
   returning = 'transfer_id',
-  asked: string[] = [],
+  params: string[] = [],
 ): Promise<Row | undefined> {
   const values = { ...row, enc_params: row.status === 'done' ? '' : row.enc_params };
   const [inserted] = await tx.execute<Row>(
     `${insertInto('transfers', TRANSFER_COLUMNS)} ON CONFLICT (transfer_id) DO NOTHING RETURNING ${returning}`,
     ...TRANSFER_COLUMNS.map((column) => values[column]),
-    ...asked,
+    ...params,
   );
   return inserted;
 }
 
-/** The transfer that a file came about by, which goes with it; a clone has none. */
+/** Deletes the transfer that created a file; a clone has none. */
 export async function removeTransferOf(tx: Sql, fileId: string): Promise<TransferRow | undefined> {
   const [row] = await tx.execute<TransferRow>(
     `DELETE FROM transfers WHERE file_id = ? RETURNING ${COLUMNS}`,

@@ -16,36 +16,32 @@ import { isOverQuota, lockUsage } from '../files/quota.ts';
 import { countSome, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { deleteUpload, findUploadSession } from '../sharing/request-rows.ts';
 import { outdate, outdateFile } from '../upkeep/documents-table.ts';
-import { forgetArrivals } from './arrivals-table.ts';
 import {
-  type Bounds,
   beginDone,
   type Creation,
   createTransfer,
-  fileOf,
   finishDone,
-  type Whole,
+  type ReceivedFile,
+  toFile,
+  type UploadLimits,
 } from './create-transfer.ts';
 import { forgetPull } from './pull/pulls-table.ts';
+import { forgetReceived } from './received-volumes-table.ts';
 import {
   COLUMNS,
   lockTransfer,
-  type NewIds,
+  type NewTransferIds,
   NOT_DONE,
   type TransferRow,
   type TransferStatus,
 } from './transfer-rows.ts';
 import { forgetVolumes } from './volumes-table.ts';
 
-export { type Bounds, type Creation, fileOf } from './create-transfer.ts';
-export { type NewIds, type TransferRow, transferOf } from './transfer-rows.ts';
-
-/** What says how far a transfer is. */
+/** The columns that most requests need. */
 export type TransferState = Pick<
   TransferRow,
   'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'creator_session' | 'dir_id'
 >;
-
 /** With `t` for the transfer. */
 const STATE =
   't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed, t.creator, t.creator_session, t.dir_id';
@@ -61,24 +57,30 @@ const stateOf = (row: TransferState): TransferState => ({
   dir_id: row.dir_id,
 });
 
+/** Where a page of uploads begins: after this one. */
+export interface UploadCursor {
+  touchedAt: number;
+  fileId: string;
+}
+
 export class TransfersTable extends Queries {
-  create(init: NewTransfer, ids: NewIds, bounds: Bounds = {}): Promise<Creation> {
+  create(init: NewTransfer, ids: NewTransferIds, limits: UploadLimits = {}): Promise<Creation> {
     return this.sql
-      .transaction<Creation>((tx) => createTransfer(tx, init, ids, bounds))
+      .transaction<Creation>((tx) => createTransfer(tx, init, ids, limits))
       .catch(refusal<Creation>);
   }
 
-  /** Transfers that are done, with their files, all of one creator: those that can be, in this order, in one transaction. */
-  createDone(files: Whole[], quota?: number): Promise<Creation[]> {
+  /** Creates transfers that are done, with their files, all of one creator, in one transaction. Each has its own result. */
+  createDone(files: ReceivedFile[], quota?: number): Promise<Creation[]> {
     const { creator } = files[0]!.ids;
     const dirIds = [...new Set(files.map(({ init }) => init.dirId))].sort((a, b) => a - b);
     const byId = files.toSorted((a, b) => compare(a.ids.transferId, b.ids.transferId));
     return this.sql.transaction(async (tx) => {
-      // Directories, then ids, then sums, which a quota needs first: of two who hold what the other wants, neither could go on.
+      // In one order in every transaction, to avoid deadlocks: directories, sums if there is a quota, ids.
       const found = new Set<number>();
       for (const dirId of dirIds) if (await lockDir(tx, creator, dirId)) found.add(dirId);
       if (quota !== undefined) await lockUsage(tx, creator);
-      const begun = new Set<Whole>();
+      const begun = new Set<ReceivedFile>();
       for (const file of byId) if (found.has(file.init.dirId) && (await beginDone(tx, file))) begun.add(file);
       const results: Creation[] = [];
       for (const file of files) {
@@ -105,8 +107,8 @@ export class TransfersTable extends Queries {
     return row;
   }
 
-  /** The session that uploaded a file; undefined where nobody knows, as of a copy. */
-  async makerOf(fileId: string): Promise<string | undefined> {
+  /** The session that uploaded a file; undefined if it is not known, as for a clone. */
+  async creatorSession(fileId: string): Promise<string | undefined> {
     const [row] = await this.sql.query<{ creator_session: string | null }>(
       'SELECT creator_session FROM transfers WHERE file_id = ?',
       fileId,
@@ -114,12 +116,12 @@ export class TransfersTable extends Queries {
     return row?.creator_session ?? undefined;
   }
 
-  /** Never of those that are done: one is known for as long as its file, and to count them would take ever longer. */
+  /** Not for done transfers, which are kept as long as their files: counting them would take ever longer. */
   openCount(status: Exclude<TransferStatus, 'done'>): Promise<number> {
     return countSome(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);
   }
 
-  /** For `Sessions.identify`: the transfer, whoever made it. */
+  /** For `Sessions.identify`: a transfer of any creator. */
   lookUp(transferId: string): Lookup<{ transfer: TransferState | undefined }> {
     return {
       admin: async () => ({ transfer: await this.state(transferId) }),
@@ -140,7 +142,7 @@ export class TransfersTable extends Queries {
     };
   }
 
-  /** False when there is no such transfer any more. */
+  /** False if the transfer does not exist. */
   async touch(transferId: string, now: number): Promise<boolean> {
     const rows = await this.sql.execute(
       'UPDATE transfers SET touched_at = ? WHERE transfer_id = ? RETURNING transfer_id',
@@ -150,21 +152,22 @@ export class TransfersTable extends Queries {
     return rows.length === 1;
   }
 
-  /** `uploading` or `failed` -> `storing` for that owner; one caller wins, the others see its row. */
+  /** `uploading` or `failed` -> `storing` for this owner. One caller wins; the others get the row as it is. */
   async beginStoring(
     transferId: string,
     owner: string,
     accountId = ADMIN_ACCOUNT,
   ): Promise<TransferRow | undefined> {
-    const stored = await store(this.sql, transferId, owner, accountId);
-    if (stored) return stored;
+    const storing = await setStoring(this.sql, transferId, owner, accountId);
+    if (storing) return storing;
     const row = await this.get(transferId);
-    // Nobody else has begun it.
-    if (row && isOpen(row.status)) await this.sql.transaction((tx) => requireLiveAccount(tx, accountId));
+    // It is still open, so the account must be gone.
+    if (row?.status === 'uploading' || row?.status === 'failed')
+      await this.sql.transaction((tx) => requireLiveAccount(tx, accountId));
     return row;
   }
 
-  /** The same under a quota: a transfer that counted for another account until now must fit into the owner's. */
+  /** The same under a quota, which has to have room for a transfer that counted for another account. */
   async beginStoringWithin(
     quota: number,
     transferId: string,
@@ -177,36 +180,35 @@ export class TransfersTable extends Queries {
         const before = await lockTransfer(tx, transferId);
         if (!before) return undefined;
         await lockUsage(tx, owner);
-        const stored = await store(tx, transferId, owner, ADMIN_ACCOUNT);
-        const isNew = stored && (before.owner ?? before.creator) !== owner;
+        const storing = await setStoring(tx, transferId, owner, ADMIN_ACCOUNT);
+        const isNew = storing && (before.owner ?? before.creator) !== owner;
         if (isNew && (await isOverQuota(tx, owner, quota))) throw new Refused('over quota');
-        return stored;
+        return storing;
       })
       .catch(refusal<'over quota'>);
     return row ?? this.get(transferId);
   }
 
   /**
-   * The file's record and `done`, together. Repeating it changes nothing. Also out of `failed`, where another
-   * complete of the same transfer met a fault meanwhile. False when there is no such transfer in storing.
-   * `filed` is the transfer as it was when its manifest was written.
+   * Creates the file and sets `done`. Repeating it changes nothing. Also works out of `failed`, which another complete of the same
+   * transfer may have set. False if there is no such transfer. `stored`: the transfer as it was when its manifest was written.
    */
-  finishStoring(filed: TransferRow, now: number): Promise<boolean> {
+  finishStoring(stored: TransferRow, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.execute<TransferRow>(
         `UPDATE transfers SET status = 'done', enc_params = ''
          WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`,
-        filed.transfer_id,
+        stored.transfer_id,
       );
       if (!row) {
-        // Our manifest may have come after that of whoever finished it, or after the end of the file.
-        await outdateFile(tx, filed.file_id);
+        // Our manifest may have replaced that of the request that finished it, or been written after the file was deleted.
+        await outdateFile(tx, stored.file_id);
         const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
-        return (await tx.query(done, filed.transfer_id)).length === 1;
+        return (await tx.query(done, stored.transfer_id)).length === 1;
       }
-      await insertFile(tx, fileOf({ ...row, enc_params: filed.enc_params }, now));
-      await forgetArrivals(tx, row.file_id);
-      if (filed.dir_id !== row.dir_id || filed.owner !== row.owner) await outdate(tx, row.file_id, 0);
+      await insertFile(tx, toFile({ ...row, enc_params: stored.enc_params }, now));
+      await forgetReceived(tx, row.file_id);
+      if (stored.dir_id !== row.dir_id || stored.owner !== row.owner) await outdate(tx, row.file_id, 0);
       return true;
     });
   }
@@ -224,7 +226,7 @@ export class TransfersTable extends Queries {
     );
   }
 
-  /** Whether volumes of this group may still come in. */
+  /** Whether the transfer of this group still receives volumes. */
   async isOpen(fileId: string): Promise<boolean> {
     const rows = await this.sql.query(
       "SELECT transfer_id FROM transfers WHERE file_id = ? AND status IN ('uploading', 'failed')",
@@ -233,10 +235,7 @@ export class TransfersTable extends Queries {
     return rows.length > 0;
   }
 
-  /**
-   * Forgets a transfer that is no file yet; its volumes become garbage. One that is done goes with its file. `untouchedSince`:
-   * only if nobody has asked for it since then.
-   */
+  /** Removes a transfer that is not done; its volumes become garbage. `untouchedSince`: only if it has not been used since then. */
   remove(
     transferId: string,
     allowed: Exclude<TransferStatus, 'done'>[],
@@ -257,7 +256,7 @@ export class TransfersTable extends Queries {
       await also?.(tx);
       if (keepVolumes) {
         await forgetVolumes(tx, row.file_id);
-        await forgetArrivals(tx, row.file_id);
+        await forgetReceived(tx, row.file_id);
         return true;
       }
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', row.file_id, now);
@@ -265,7 +264,7 @@ export class TransfersTable extends Queries {
     });
   }
 
-  /** Uploads that nobody has asked for since then. */
+  /** Uploads that have not been used since then. */
   untouchedSince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
     return this.sql.query(
       `SELECT transfer_id, file_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
@@ -274,24 +273,44 @@ export class TransfersTable extends Queries {
       limit,
     );
   }
+
+  async getByFile(fileId: string): Promise<TransferRow | undefined> {
+    const text = `SELECT ${COLUMNS} FROM transfers WHERE file_id = ?`;
+    return (await this.sql.query<TransferRow>(text, fileId))[0];
+  }
+
+  /**
+   * Open uploads for operators, the longest unused first: of all accounts, or of one. An upload that is used while pages are read may
+   * appear twice; none is left out.
+   */
+  listOpen({ touchedAt, fileId }: UploadCursor, limit: number, creator?: string): Promise<TransferRow[]> {
+    return this.sql.query<TransferRow>(
+      `SELECT ${COLUMNS} FROM transfers
+       WHERE status IN ('uploading', 'failed') AND touched_at >= ? AND (touched_at > ? OR file_id > ?)
+         ${creator === undefined ? '' : `AND creator = ? AND ${NOT_DONE}`} ORDER BY touched_at, file_id LIMIT ?`,
+      touchedAt,
+      touchedAt,
+      fileId,
+      ...(creator === undefined ? [] : [creator]),
+      limit,
+    );
+  }
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
-const isOpen = (status: TransferStatus) => status === 'uploading' || status === 'failed';
-
-async function store(
+async function setStoring(
   sql: Sql,
   transferId: string,
   owner: string,
   accountId: string,
 ): Promise<TransferRow | undefined> {
-  const asked = isAdmin(accountId) ? [] : [accountId];
+  const params = isAdmin(accountId) ? [] : [accountId];
   const [row] = await sql.execute<TransferRow>(
     `UPDATE transfers SET status = 'storing', owner = ?
      WHERE transfer_id = ? AND status IN ('uploading', 'failed')
-     ${asked.length > 0 ? `AND EXISTS (${liveAccount(sql.dialect)})` : ''} RETURNING ${COLUMNS}`,
-    ...[owner, transferId, ...asked],
+     ${params.length > 0 ? `AND EXISTS (${liveAccount(sql.dialect)})` : ''} RETURNING ${COLUMNS}`,
+    ...[owner, transferId, ...params],
   );
   return row;
 }

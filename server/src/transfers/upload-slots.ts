@@ -1,71 +1,71 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TryLater } from '../platform/http/api-error.ts';
 
-/** On a node. A body that broke off unnoticed may seem to be under way for a while when it is sent again. */
-const OF_VOLUME = { most: 4, ofProcess: 2 };
-/** On a node; more than many devices of an account send together. */
-const OF_ACCOUNT = { most: 256, ofProcess: 32 };
-/** One that comes too early waits for this long, before it is read and holds any space. */
+/** More than one: a body whose connection was lost unnoticed may seem to arrive while it is sent again. */
+const PER_VOLUME = { node: 4, minProcess: 2 };
+/** More than many devices of an account send together. */
+const PER_SENDER = { node: 256, minProcess: 32 };
+/** How long a request waits for a slot, before its body is read or any space is reserved. */
 const WAIT_MS = 5_000;
 const RETRY_SECONDS = 10;
 
 /**
- * Limits how many bodies are on their way at a time: of one volume, and of one account or request. Each takes space on the disk
- * that no quota counts. Every process counts its own, so that no upload waits for another process, and has its part of what a
- * node allows, but never fewer than `ofProcess`.
+ * Limits how many bodies arrive at once, for one volume and for one account or file request: each takes disk space that no quota counts.
+ * Every process counts for itself, so that no upload waits for another process, and has its share of the node's limit.
  */
-export class BodiesAtOnce {
-  readonly #underWay = new Map<string, number>();
-  readonly #ofVolume: number;
-  readonly #ofAccount: number;
-  /** Resolved whenever a body has ended. */
-  #ended = Promise.withResolvers<void>();
+export class UploadSlots {
+  readonly #inUse = new Map<string, number>();
+  readonly #perVolume: number;
+  readonly #perSender: number;
+  /** Resolves when a slot is released. */
+  #released = Promise.withResolvers<void>();
 
   constructor(processes: number) {
-    const part = ({ most, ofProcess }: typeof OF_VOLUME) => Math.max(ofProcess, Math.ceil(most / processes));
-    this.#ofVolume = part(OF_VOLUME);
-    this.#ofAccount = part(OF_ACCOUNT);
+    const share = ({ node, minProcess }: typeof PER_VOLUME) =>
+      Math.max(minProcess, Math.ceil(node / processes));
+    this.#perVolume = share(PER_VOLUME);
+    this.#perSender = share(PER_SENDER);
   }
 
-  /** `sender`: the account, or the request that a visitor uploads for. */
+  /** `sender`: the account, or the file request that a visitor uploads for. */
   async run<T>(sender: string, volume: string | undefined, work: () => Promise<T>): Promise<T> {
-    const ofVolume = volume === undefined ? undefined : `volume ${volume}`;
-    const ofSender = `sender ${sender}`;
-    let late: Promise<void> | undefined;
+    const volumeKey = volume === undefined ? undefined : `volume ${volume}`;
+    const senderKey = `sender ${sender}`;
+    let timeout: Promise<void> | undefined;
     let isLate = false;
-    for (let refusal = this.#refusal(ofSender, ofVolume); refusal; ) {
+    for (let refusal = this.#refusal(senderKey, volumeKey); refusal; ) {
       if (isLate) throw refusal;
-      late ??= sleep(WAIT_MS, undefined, { ref: false }).then(() => {
+      timeout ??= sleep(WAIT_MS, undefined, { ref: false }).then(() => {
         isLate = true;
       });
-      await Promise.race([this.#ended.promise, late]);
-      refusal = this.#refusal(ofSender, ofVolume);
+      await Promise.race([this.#released.promise, timeout]);
+      refusal = this.#refusal(senderKey, volumeKey);
     }
-    // Nobody else comes in between the last look and this.
-    const keys = ofVolume === undefined ? [ofSender] : [ofSender, ofVolume];
-    for (const key of keys) this.#underWay.set(key, this.#count(key) + 1);
+    // Nothing runs between the last check and this.
+    const keys = volumeKey === undefined ? [senderKey] : [senderKey, volumeKey];
+    for (const key of keys) this.#inUse.set(key, this.#count(key) + 1);
     try {
       return await work();
     } finally {
       for (const key of keys) {
         const left = this.#count(key) - 1;
-        if (left > 0) this.#underWay.set(key, left);
-        else this.#underWay.delete(key);
+        if (left > 0) this.#inUse.set(key, left);
+        else this.#inUse.delete(key);
       }
-      this.#ended.resolve();
-      this.#ended = Promise.withResolvers();
+      this.#released.resolve();
+      this.#released = Promise.withResolvers();
     }
   }
 
-  #refusal(ofSender: string, ofVolume: string | undefined): TryLater | undefined {
-    if (ofVolume !== undefined && this.#count(ofVolume) >= this.#ofVolume)
-      return new TryLater(429, 'this volume is on its way already; try again later', RETRY_SECONDS);
-    if (this.#count(ofSender) >= this.#ofAccount)
+  #refusal(senderKey: string, volumeKey: string | undefined): TryLater | undefined {
+    if (volumeKey !== undefined && this.#count(volumeKey) >= this.#perVolume)
+      return new TryLater(429, 'this volume is being uploaded already; try again later', RETRY_SECONDS);
+    if (this.#count(senderKey) >= this.#perSender)
       return new TryLater(429, 'too many uploads at once; use fewer connections', RETRY_SECONDS);
     return undefined;
   }
 
   #count(key: string): number {
-    return this.#underWay.get(key) ?? 0;
+    return this.#inUse.get(key) ?? 0;
   }
 }

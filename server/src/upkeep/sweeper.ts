@@ -10,8 +10,8 @@ import { ApiError } from '../platform/http/api-error.ts';
 import type { Log } from '../platform/log/log.ts';
 import type { Metrics } from '../platform/metrics/registry.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import type { Transfers } from '../transfers/transfers.ts';
-import type { TransferRow } from '../transfers/transfers-table.ts';
+import type { Completion } from '../transfers/completion.ts';
+import type { TransferRow } from '../transfers/transfer-rows.ts';
 import type { Custody } from './custody.ts';
 import { DocumentQueue } from './documents.ts';
 import { OrphanSearch } from './orphans.ts';
@@ -28,7 +28,7 @@ type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;
 interface Dependencies {
   metadata: Metadata;
   volumes: VolumeStore;
-  transfers: Transfers;
+  completion: Completion;
   config: Pick<Config, 'transferTtlMs' | 'trashMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
   custody: Custody;
   mode: Pick<Mode, 'isReadOnly'>;
@@ -62,13 +62,13 @@ export class Sweeper {
   async recover(): Promise<void> {
     await this.#deps.metadata.garbage.release();
     await this.#deps.metadata.pulls.abandon();
-    await this.#deps.metadata.streamed.releaseClaims();
+    await this.#deps.metadata.streamed.releaseAllClaims();
     await this.finishStoring();
   }
 
   async finishStoring(): Promise<void> {
     for (const transfer of await this.#deps.metadata.transfers.storing()) {
-      await this.#deps.transfers.store(transfer).catch((error: unknown) => {
+      await this.#deps.completion.store(transfer).catch((error: unknown) => {
         // It is `failed` now, or was cancelled: the client's next complete goes on. Others must not wait for it.
         if (!(error instanceof ApiError || error instanceof StoreError)) throw error;
       });
@@ -78,7 +78,7 @@ export class Sweeper {
   async sweep(): Promise<void> {
     const { custody, metadata, volumes, config, mode } = this.#deps;
     const now = this.#now();
-    await metadata.arrivals.expire();
+    await metadata.receivedVolumes.expire();
     await metadata.pulls.expire(now);
     await metadata.accounts.expire(now - config.loginWaitMs * 10);
     await metadata.sessions.expire(expiredBefore(now, config.sessionTtlMs), now);
@@ -136,7 +136,10 @@ export class Sweeper {
     await removeAll(() => transfers.untouchedSince(before, BATCH), before);
     const empty = now - limits.emptyUploadSeconds * 1000;
     await removeAll(() => metadata.requests.emptyUploads(empty, BATCH), empty);
-    await removeAll(() => metadata.requests.abandonedUploads(now - LEFT_OVER_MS, BATCH), Number.POSITIVE_INFINITY);
+    await removeAll(
+      () => metadata.requests.abandonedUploads(now - LEFT_OVER_MS, BATCH),
+      Number.POSITIVE_INFINITY,
+    );
   }
 
   /** What has been there long enough; where that is very much, the rest in the next rounds. */

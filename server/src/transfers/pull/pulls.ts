@@ -5,9 +5,11 @@ import type { DiskSpace, Reservation } from '../../platform/disk-space.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
 import { ApiError, TryLater } from '../../platform/http/api-error.ts';
 import { inParallel } from '../../platform/parallel.ts';
+import type { ReceivedVolumes } from '../received-volumes.ts';
 import { unknownTransfer } from '../refusals.ts';
+import type { TransferRow } from '../transfer-rows.ts';
 import type { Transfers } from '../transfers.ts';
-import type { TransferRow, TransferState } from '../transfers-table.ts';
+import type { TransferState } from '../transfers-table.ts';
 import { Landing, LandingFolders } from './landing.ts';
 import { formatRanges, parseRanges } from './number-ranges.ts';
 import { checkPullAddress, PullError, runPull } from './pull.ts';
@@ -25,6 +27,7 @@ interface Dependencies {
   metadata: Metadata;
   space: DiskSpace;
   transfers: Transfers;
+  receivedVolumes: ReceivedVolumes;
   config: Pick<Config, 'dataFolder' | 'pullAllow' | 'pullsOfAccount' | 'pullsOfNode'>;
   /** Names this process among those that share the stores, and its node. */
   runner: string;
@@ -181,11 +184,11 @@ export class Pulls {
 
   /** "A volume that fails verification is skipped without an error." */
   async #take({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
-    const { metadata, transfers, onRejected } = this.#deps;
+    const { metadata, receivedVolumes, onRejected } = this.#deps;
     // In a deleted group it would come back as an orphan.
     if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
     const body = this.#folders.volume(file_id, volume.idx);
-    const isRight = await transfers.arrivals.take(file_id, volume, body).then(
+    const isRight = await receivedVolumes.put(file_id, volume, body).then(
       () => true,
       (error: unknown) => {
         if (!(error instanceof VolumeRejected)) throw error;

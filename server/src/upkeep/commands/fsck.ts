@@ -9,7 +9,7 @@ import { BrokenDocument } from '../../platform/volumes/documents.ts';
 import { nameOf } from '../../platform/volumes/names.ts';
 import type { OpenVolume, VolumeName } from '../../platform/volumes/store.ts';
 import { isStreaming } from '../../transfers/streamed-table.ts';
-import type { TransferRow } from '../../transfers/transfers-table.ts';
+import type { TransferRow } from '../../transfers/transfer-rows.ts';
 import { type CheckProgress, isFinished } from '../checks-table.ts';
 import { accountDocument, refile, writeAccount } from '../documents.ts';
 import { FileWalk } from '../file-walk.ts';
@@ -82,7 +82,7 @@ async function checkUpload(parts: Fsck, upload: TransferRow): Promise<void> {
   const specs = await metadata.streamed.volumes(upload);
   const streaming = isStreaming(upload);
   // A volume is recorded after it is stored: records that are read first never name a volume that is not listed.
-  const recorded = await metadata.arrivals.numbers(id);
+  const recorded = await metadata.receivedVolumes.numbers(id);
   const stored = new Set(await volumes.received(id));
   const withdrawn: Volume[] = [];
   for (const spec of specs) {
@@ -105,7 +105,7 @@ async function checkUpload(parts: Fsck, upload: TransferRow): Promise<void> {
   if (withdrawn.length > 0) {
     // A volume that was sent again at the moment of its withdrawal may be recorded only now.
     await sleep(RECORDED_MS);
-    await metadata.arrivals.remove(
+    await metadata.receivedVolumes.remove(
       id,
       withdrawn.map(({ idx }) => idx),
     );
@@ -126,11 +126,11 @@ async function withdraw({ pair, check }: Fsck, upload: TransferRow, spec: Volume
   if (streaming && !(await metadata.streamed.withdraw(transferId, spec))) return false;
   const isRight = (volume: OpenVolume) => check.isRight(volume, spec);
   if (await volumes.withdraw(fileId, spec, isRight)) {
-    await metadata.arrivals.remove(fileId, [spec.idx]);
+    await metadata.receivedVolumes.remove(fileId, [spec.idx]);
     return true;
   }
   // The client that sent it again may have been answered by the row that was just removed.
-  if (streaming) await metadata.streamed.arrive({ transferId, fileId, streamed }, spec, false);
+  if (streaming) await metadata.streamed.record({ transferId, fileId, streamed }, spec, false);
   return false;
 }
 

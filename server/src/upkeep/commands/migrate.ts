@@ -9,8 +9,8 @@ import { inParallel } from '../../platform/parallel.ts';
 import { insertInto, type Sql, type Value } from '../../platform/sql/sql.ts';
 import { newName } from '../../platform/volumes/names.ts';
 import { copyShareParts } from '../../sharing/share-rows.ts';
-import { insertArrived, isStreaming } from '../../transfers/streamed-table.ts';
-import type { TransferRow } from '../../transfers/transfers-table.ts';
+import { insertReceived, isStreaming } from '../../transfers/streamed-table.ts';
+import type { TransferRow } from '../../transfers/transfer-rows.ts';
 import { insertVolumes } from '../../transfers/volumes-table.ts';
 import { identityOf, newStoreId, settleStore } from '../store-identity.ts';
 import { handOver } from '../store-record.ts';
@@ -131,6 +131,6 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
   }
   for await (const { id, upload } of groupsOf(from.sql)) {
     await insertVolumes(tx, id, await from.metadata.files.volumes(id));
-    if (upload && isStreaming(upload)) await insertArrived(tx, id, await from.metadata.streamed.list(id));
+    if (upload && isStreaming(upload)) await insertReceived(tx, id, await from.metadata.streamed.list(id));
   }
 }

@@ -13,6 +13,9 @@ import { StreamBody } from '../src/platform/volumes/body.ts';
 import { FolderStore } from '../src/platform/volumes/folder.ts';
 import type { VolumeName } from '../src/platform/volumes/store.ts';
 import { migrate } from '../src/schema.ts';
+import { Completion } from '../src/transfers/completion.ts';
+import { IncomingVolumes } from '../src/transfers/incoming-volumes.ts';
+import { ReceivedVolumes } from '../src/transfers/received-volumes.ts';
 import { Transfers } from '../src/transfers/transfers.ts';
 
 /** A folder that says of itself that it is slow to list, and counts how it is asked. */
@@ -46,7 +49,7 @@ const space = new DiskSpace({
   holdsVolumes: true,
   borrow: async (least) => least,
 });
-const unannounced = { length: undefined, digest: undefined };
+const unannounced = { length: undefined, digest: undefined, begin: () => undefined };
 const nothing = () => assert.fail('complete asks for a body');
 const bytes = (idx: number) => Buffer.from(`volume ${idx}`);
 const specOf = (idx: number): Volume => ({
@@ -60,7 +63,7 @@ const ann = { username: 'ann', accountId: 'ab'.repeat(16) };
 let folder = '';
 let metadata: Metadata;
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'szafa-arrivals-'));
+  folder = await mkdtemp(join(tmpdir(), 'szafa-received-'));
   await FolderStore.prepare(folder);
   const sql = new SqliteStore(join(folder, 'szafa.db'));
   await migrate(sql);
@@ -75,7 +78,12 @@ after(async () => {
 /** An upload of `count` volumes of which all but `missing` came through the service, the latter straight to the store. */
 async function upload(count: number, missing: { noted: number[]; absent: number[] }) {
   const store = new SlowFolder(folder, 'p');
-  const transfers = new Transfers(metadata, store, space, settings);
+  const transfers = new Transfers({ metadata, volumes: store, space, config: settings });
+  const receivedVolumes = new ReceivedVolumes(metadata, store);
+  const deps = { metadata, volumes: store, space, config: settings, transfers, receivedVolumes };
+  const [incoming, completion] = [new IncomingVolumes(deps), new Completion(deps)];
+  const receive = (idx: number) =>
+    incoming.receive(transferId, found, { idx, body: body(idx), ...unannounced });
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   const chunks = numbers.map((idx) => ({ size: specOf(idx).size, sha256: specOf(idx).sha256 }));
   const init = {
@@ -91,38 +99,38 @@ async function upload(count: number, missing: { noted: number[]; absent: number[
   for (const idx of numbers) {
     if (missing.absent.includes(idx)) continue;
     if (missing.noted.includes(idx)) await store.put(found.file_id, specOf(idx), body(idx));
-    else await transfers.receive(transferId, found, idx, body(idx), unannounced, () => undefined);
+    else await receive(idx);
   }
   store.asked = { lists: 0, volumes: 0 };
-  return { transfers, store, transferId, found };
+  return { transfers, completion, receive, store, transferId, found };
 }
 
 test('complete believes the notes and does not list', async () => {
-  const { transfers, store, transferId } = await upload(40, { noted: [], absent: [] });
-  await transfers.complete(transferId, ann, nothing);
+  const { completion, store, transferId } = await upload(40, { noted: [], absent: [] });
+  await completion.complete(transferId, ann, nothing);
   assert.deepEqual(store.asked, { lists: 0, volumes: 0 });
 });
 
 test('a few missing notes are made good by asking for these volumes', async () => {
-  const { transfers, store, transferId } = await upload(40, { noted: [1, 17, 40], absent: [] });
-  await transfers.complete(transferId, ann, nothing);
+  const { completion, store, transferId } = await upload(40, { noted: [1, 17, 40], absent: [] });
+  await completion.complete(transferId, ann, nothing);
   assert.deepEqual(store.asked, { lists: 0, volumes: 3 });
 });
 
 test('many missing notes are made good by a list', async () => {
   const noted = Array.from({ length: 70 }, (_, at) => at + 1);
-  const { transfers, store, transferId } = await upload(80, { noted, absent: [] });
-  await transfers.complete(transferId, ann, nothing);
+  const { completion, store, transferId } = await upload(80, { noted, absent: [] });
+  await completion.complete(transferId, ann, nothing);
   assert.deepEqual(store.asked, { lists: 1, volumes: 0 });
 });
 
 test('a volume that is not there is missing, and what is there is told exactly', async () => {
-  const { transfers, transferId, found } = await upload(6, { noted: [2], absent: [4] });
-  await assert.rejects(transfers.complete(transferId, ann, nothing), (error: { extra?: unknown }) => {
+  const { transfers, completion, receive, transferId, found } = await upload(6, { noted: [2], absent: [4] });
+  await assert.rejects(completion.complete(transferId, ann, nothing), (error: { extra?: unknown }) => {
     assert.deepEqual(error.extra, { status: 'incomplete', received: [1, 2, 3, 5, 6] });
     return true;
   });
   assert.deepEqual(await transfers.received(found), { received: [1, 2, 3, 5, 6] });
-  await transfers.receive(transferId, found, 4, body(4), unannounced, () => undefined);
-  await transfers.complete(transferId, ann, nothing);
+  await receive(4);
+  await completion.complete(transferId, ann, nothing);
 });

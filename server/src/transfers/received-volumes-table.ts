@@ -1,20 +1,20 @@
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 
-/** So many volumes share a row, one bit each. */
+/** Volumes in a row, one bit each. */
 const BLOCK = 32;
 
 /**
- * Notes of volumes that have arrived in a store that is slow to say what it has. A note may be missing; one that is
- * there is right for as long as its group exists, unless fsck withdraws the volume.
+ * Volumes that a store that lists slowly has received. A volume may be missing here; one that is recorded stays valid as long as its
+ * group exists, unless fsck withdraws it.
  */
-export class ArrivalsTable extends Queries {
+export class ReceivedVolumesTable extends Queries {
   async add(fileId: string, numbers: Iterable<number>): Promise<void> {
     const blocks = new Map<number, number>();
     for (const idx of new Set(numbers)) {
       const block = Math.floor(idx / BLOCK);
       blocks.set(block, (blocks.get(block) ?? 0) + 2 ** (idx % BLOCK));
     }
-    // In the order of their numbers, so that two who note the same blocks wait for each other in one direction only.
+    // In ascending order, so that two processes cannot wait for each other.
     for (const [block, bitmap] of [...blocks].sort(([a], [b]) => a - b)) {
       await this.sql.execute(
         `INSERT INTO received_volumes (file_id, block, bitmap) VALUES (?, ?, ?)
@@ -26,7 +26,7 @@ export class ArrivalsTable extends Queries {
     }
   }
 
-  /** Taken back: those volumes are to be sent again. */
+  /** Forgets volumes that have to be sent again. */
   async remove(fileId: string, numbers: Iterable<number>): Promise<void> {
     for (const idx of numbers) {
       const bit = 2 ** (idx % BLOCK);
@@ -54,7 +54,7 @@ export class ArrivalsTable extends Queries {
     return numbers;
   }
 
-  /** Those of transfers that are complete or no more. */
+  /** Deletes the rows of transfers that are complete or do not exist. */
   async expire(): Promise<void> {
     await this.sql.execute(
       `DELETE FROM received_volumes WHERE NOT EXISTS (SELECT 1 FROM transfers t
@@ -63,6 +63,6 @@ export class ArrivalsTable extends Queries {
   }
 }
 
-export async function forgetArrivals(tx: Sql, fileId: string): Promise<void> {
+export async function forgetReceived(tx: Sql, fileId: string): Promise<void> {
   await tx.execute('DELETE FROM received_volumes WHERE file_id = ?', fileId);
 }

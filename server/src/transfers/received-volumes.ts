@@ -1,0 +1,76 @@
+import type { Volume } from '@szafa/protocol';
+import type { Metadata } from '../metadata.ts';
+import { inParallel } from '../platform/parallel.ts';
+import type { Body } from '../platform/volumes/body.ts';
+import type { VolumeStore } from '../platform/volumes/store.ts';
+import { transferGone } from './refusals.ts';
+import type { TransferRow } from './transfer-rows.ts';
+
+/** Volumes are recorded together, this many milliseconds after the first. */
+const GATHER_MS = 20;
+/** If more volumes than this are not recorded, the store is listed instead of asked for each. */
+const MAX_LOOKUPS = 64;
+const LOOKUPS_AT_ONCE = 8;
+
+/**
+ * Puts volumes into the store. If the store lists slowly, it also records them in the database, so that complete need not list ten
+ * thousand names. A record is written after the response and may be lost: the store decides.
+ */
+export class ReceivedVolumes {
+  readonly #metadata: Metadata;
+  readonly #volumes: VolumeStore;
+  #unwritten = new Map<string, number[]>();
+  /** Until the volumes that are being gathered have been written. */
+  #gathering: Promise<void> | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(metadata: Metadata, volumes: VolumeStore) {
+    this.#metadata = metadata;
+    this.#volumes = volumes;
+  }
+
+  /** When it resolves, the verified bytes are durable. */
+  async put(fileId: string, volume: Volume, body: Body): Promise<void> {
+    await this.#volumes.put(fileId, volume, body).catch(transferGone);
+    if (!this.#volumes.listsSlowly) return;
+    const numbers = this.#unwritten.get(fileId);
+    if (numbers) numbers.push(volume.idx);
+    else this.#unwritten.set(fileId, [volume.idx]);
+    this.#gathering ??= this.#gather();
+  }
+
+  /** True if every volume has been received; if false, list the store. */
+  async hasAll({ file_id, chunk_count }: TransferRow): Promise<boolean> {
+    if (!this.#volumes.listsSlowly) return false;
+    await (this.#gathering ?? this.#writing);
+    const recorded = await this.#metadata.receivedVolumes.numbers(file_id);
+    if (chunk_count - recorded.size > MAX_LOOKUPS) return false;
+    let all = true;
+    const unrecorded = function* () {
+      for (let idx = 1; idx <= chunk_count && all; idx++) if (!recorded.has(idx)) yield idx;
+    };
+    await inParallel(unrecorded(), LOOKUPS_AT_ONCE, async (idx) => {
+      const { sha256 } = (await this.#metadata.files.volume(file_id, idx))!;
+      const volume = await this.#volumes.open(file_id, { idx, sha256 }, false);
+      if (!volume) all = false;
+      await volume?.close();
+    });
+    return all;
+  }
+
+  async #gather(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+    const unwritten = this.#unwritten;
+    this.#unwritten = new Map();
+    this.#gathering = undefined;
+    this.#writing = this.#writing.then(() => this.#write(unwritten));
+    await this.#writing;
+  }
+
+  async #write(received: Map<string, number[]>): Promise<void> {
+    for (const [fileId, numbers] of received) {
+      // Without these rows complete only takes longer.
+      await this.#metadata.receivedVolumes.add(fileId, numbers).catch(() => undefined);
+    }
+  }
+}

@@ -61,3 +61,34 @@ test('progress shows how much there is, the rate and the time left; the last lin
   new Report(false, (line) => void words.push(line)).end();
   assert.deepEqual(words, ['ok']);
 });
+
+test('as text, lists are tables and sizes are readable; JSON has every field as it is', () => {
+  const show = (json: boolean) => {
+    const lines: string[] = [];
+    const report = new Report(json, (line) => void lines.push(line));
+    const addRow = report.table<{ name: string; bytes: number }>({
+      NAME: ({ name }) => name,
+      SIZE: ({ bytes }) => ({ bytes }),
+    });
+    addRow({ name: 'ann', bytes: 5 });
+    addRow({ name: 'benedict', bytes: 3 * 1024 ** 3 });
+    report.end();
+    report.details({ used_bytes: 2048, disabled_at: null, limits: { upload_rate: 1024, pulls: null } });
+    return lines;
+  };
+  assert.deepEqual(show(false), [
+    'NAME          SIZE',
+    'ann            5 B',
+    'benedict  3.00 GiB',
+    'ok',
+    'used:                2.00 KiB',
+    'disabled at:         none',
+    'limits upload rate:  1.00 KiB per second',
+    'limits pulls:        default',
+  ]);
+  assert.deepEqual(show(true).slice(0, 3), [
+    '{"name":"ann","bytes":5}',
+    '{"name":"benedict","bytes":3221225472}',
+    '{"ok":true}',
+  ]);
+});

@@ -30,13 +30,13 @@ test('status and account show the settings of the server that runs, and say when
     assert.match(String(node!['started_at']), /^20\d\d-/);
     assert.equal(end!['ok'], true);
     const quota = await command(service, ['account', 'quota', username]);
-    assert.match(quota.out, /quota_bytes: 12345, enforced: yes\nok\n$/);
+    assert.match(quota.out, /^quota: +12\.1 KiB\nown: +no\nenforced: +yes\nok\n$/m);
     assert.equal(quota.errors, '');
 
     for (const how of ['terminate', 'kill9'] as const) {
       await service[how]();
       const stopped = await command(service, ['status'], { SZ_REGISTRATION: 'closed' });
-      assert.match(stopped.out, /registration: closed.*\nok\n$/);
+      assert.match(stopped.out, /^registration: +closed$[\s\S]*\nok\n$/m);
       assert.match(stopped.errors, /no server is running on this database.*those of this shell/);
       await service.start();
     }

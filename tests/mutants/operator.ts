@@ -140,7 +140,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account is deleted without being asked for twice',
-    file: 'server/src/operator/commands/operate.ts',
+    file: 'server/src/operator/commands/operator-commands.ts',
     find: 'if (!values.yes) {',
     replace: 'if (values.json) {',
     tests: ['tests/blackbox/operator-commands.test.ts'],

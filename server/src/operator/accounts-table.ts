@@ -1,4 +1,5 @@
 import { type AccountLimits, type LimitsChange, limitNames } from '@szafa/protocol';
+import { endSessions } from '../accounts/sessions-table.ts';
 import { ALL_DIRS, joinHalves } from '../files/quota.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE, OPEN_COUNTS, parseOpenCounts } from '../transfers/transfer-rows.ts';
@@ -11,7 +12,7 @@ export interface AccountRow extends AccountLimits {
   account_id: string;
   created_at: number;
   disabled_at: number | null;
-  /** 1: a login takes a code as second factor. */
+  /** 1: logins need a code. */
   totp: number;
   files: number;
   bytes: bigint;
@@ -19,7 +20,7 @@ export interface AccountRow extends AccountLimits {
   extra: number;
 }
 
-/** What it has under way. */
+/** Sessions and unfinished uploads of an account. */
 export interface AccountActivity {
   passkeys: number;
   sessions: number;
@@ -35,7 +36,7 @@ type Row = Omit<AccountRow, 'bytes' | 'files' | 'extra'> & {
   low: string | null;
 };
 
-/** With what it may do and what it has; one that is being deleted is none any more. */
+/** With limits and usage; without accounts that are being deleted. */
 const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
     CASE WHEN a.totp_secret IS NULL THEN 0 ELSE 1 END AS totp,
     ${limitNames.map((name) => `a.${name}`).join(', ')},
@@ -50,7 +51,7 @@ const accountOf = ({ files, high, low, extra, ...row }: Row): AccountRow => ({
   bytes: joinHalves(high ?? '0', low ?? '0'),
 });
 
-/** Accounts for operators: of any number of them a page is found by one look at a key. */
+/** Accounts as operators see them. */
 export class AccountRecords extends Queries {
   async list(after: string, limit: number): Promise<AccountRow[]> {
     const text = `${SELECT} AND a.username > ? ORDER BY a.username LIMIT ?`;
@@ -79,7 +80,7 @@ export class AccountRecords extends Queries {
     return { passkeys: passkeys!.count, sessions: count, usedAt: used_at, ...parseOpenCounts(open!.open) };
   }
 
-  /** Changes what is named. False where there is no such account. */
+  /** Changes the limits that are given. False if there is no such account. */
   setLimits(username: string, change: LimitsChange, now: number, actor: Actor): Promise<boolean> {
     const named = limitNames.filter((name) => change[name] !== undefined);
     return this.sql.transaction(async (tx) => {
@@ -98,46 +99,32 @@ export class AccountRecords extends Queries {
     });
   }
 
-  /** `no account`, or whether it was so already. */
-  setDisabled(
-    username: string,
-    disabled: boolean,
-    now: number,
-    actor: Actor,
-  ): Promise<'changed' | 'unchanged' | 'no account'> {
+  /** Returns whether there is such an account. */
+  setDisabled(username: string, disabled: boolean, now: number, actor: Actor): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const row = await lockAccount(tx, username);
-      if (!row) return 'no account';
-      if ((row.disabled_at !== null) === disabled) return 'unchanged';
-      await tx.execute(
-        'UPDATE accounts SET disabled_at = ? WHERE username = ?',
-        disabled ? now : null,
-        username,
-      );
+      if (!row || (row.disabled_at !== null) === disabled) return row !== undefined;
+      const text = 'UPDATE accounts SET disabled_at = ? WHERE username = ?';
+      await tx.execute(text, disabled ? now : null, username);
       await outdateAccount(tx, username);
       await recordAudit(tx, { at: now, actor, account: username, action: disabled ? 'disabled' : 'enabled' });
-      return 'changed';
+      return true;
     });
   }
 
-  /** How many sessions were ended; undefined where there is no such account. */
+  /** Returns how many sessions were ended; undefined if there is no such account. */
   logout(username: string, now: number, actor: Actor): Promise<number | undefined> {
     return this.sql.transaction(async (tx) => {
       if (!(await lockAccount(tx, username))) return undefined;
-      const ended = await tx.execute('DELETE FROM sessions WHERE username = ? RETURNING username', username);
-      await recordAudit(tx, {
-        at: now,
-        actor,
-        account: username,
-        action: 'sessions ended',
-        detail: String(ended.length),
-      });
-      return ended.length;
+      const ended = await endSessions(tx, username);
+      const detail = String(ended);
+      await recordAudit(tx, { at: now, actor, account: username, action: 'sessions ended', detail });
+      return ended;
     });
   }
 }
 
-/** One that is being deleted is none. */
+/** Undefined also for an account that is being deleted. */
 async function lockAccount(tx: Sql, username: string): Promise<{ disabled_at: number | null } | undefined> {
   const [row] = await tx.query<{ disabled_at: number | null }>(
     `SELECT disabled_at FROM accounts WHERE username = ? AND deleting_since IS NULL ${tx.dialect.forUpdate}`,

@@ -19,8 +19,8 @@ export class Mode {
   readonly #metadata: Metadata;
   readonly #now: () => number;
   #readOnly = false;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #looking: Promise<boolean> | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<boolean> | undefined;
 
   constructor(metadata: Metadata, now: () => number = () => performance.now()) {
     this.#metadata = metadata;
@@ -28,22 +28,22 @@ export class Mode {
   }
 
   async isReadOnly(): Promise<boolean> {
-    if (this.#now() - this.#lookedAt < MODE_MS) return this.#readOnly;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+    if (this.#now() - this.#readAt < MODE_MS) return this.#readOnly;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
     });
-    return this.#looking;
+    return this.#reading;
   }
 
   async requireWritable(): Promise<void> {
     if (await this.isReadOnly()) throw readOnly();
   }
 
-  async #look(): Promise<boolean> {
+  async #read(): Promise<boolean> {
     // The answer is as old as the question.
     const at = this.#now();
     this.#readOnly = (await this.#metadata.store.get()).readOnlyAt !== null;
-    this.#lookedAt = at;
+    this.#readAt = at;
     return this.#readOnly;
   }
 }

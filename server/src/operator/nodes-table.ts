@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { Queries } from '../platform/sql/sql.ts';
 import { VERSION } from '../version.ts';
 
-/** The settings of a server that its operator's commands show, and their names. None of them is a secret. */
+/** Settings that operator commands show, with their names. None is a secret. */
 export const SHOWN_SETTINGS = {
   registration: 'SZ_REGISTRATION',
   quotaBytes: 'SZ_QUOTA',
@@ -23,11 +23,11 @@ export interface RunningNode {
   settings: Pick<Config, ShownName>;
 }
 
-/** How often a node reports that it runs, and after what time without a report it does not. */
+/** How often a running node reports, and after what silence it counts as stopped. */
 export const REPORT_MS = 20_000;
 const SILENT_MS = 70_000;
 
-/** The nodes that run, with their settings: the commands of an operator run in a shell that may have others. */
+/** Running nodes and their settings, for commands that run in a shell with other settings. */
 export class NodesTable extends Queries {
   async report(node: string, startedAt: number, config: Config, now = Date.now()): Promise<void> {
     const names = Object.keys(SHOWN_SETTINGS) as ShownName[];
@@ -44,7 +44,7 @@ export class NodesTable extends Queries {
     await this.sql.execute('DELETE FROM nodes WHERE node = ?', node);
   }
 
-  /** The nodes that run, the one that started last first. */
+  /** Running nodes, the latest start first. */
   async list(now = Date.now()): Promise<RunningNode[]> {
     const rows = await this.sql.query<Omit<RunningNode, 'settings'> & { settings: string }>(
       `SELECT node, host, pid, version, started_at AS "startedAt", settings FROM nodes
@@ -57,7 +57,7 @@ export class NodesTable extends Queries {
   }
 }
 
-/** One on this machine that was killed is known at once. */
+/** A killed node of this machine is noticed at once. */
 function isAlive({ host, pid }: Pick<RunningNode, 'host' | 'pid'>): boolean {
   if (host !== hostname()) return true;
   try {

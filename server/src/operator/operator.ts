@@ -31,14 +31,14 @@ import type { AccountRow } from './accounts-table.ts';
 import { type Actor, recordAudit } from './audit-table.ts';
 import { requireWritable } from './mode.ts';
 
-/** A page of a list, and where the next one begins. */
+/** A page of a list; `next_cursor` asks for the next one. */
 export type Page<Name extends string, T> = Record<Name, T[]> & { next_cursor?: string };
 
-interface Dependencies {
+interface Deps {
   metadata: Metadata;
   volumes: Pick<VolumeStore, 'hasManifest'>;
   config: Pick<Config, 'quotaBytes' | 'quotaEnforced' | 'registration' | 'database' | 's3' | 'shares'>;
-  /** By which way the operator came. */
+  /** Who the audit log names. */
   actor: Actor;
   now?: () => number;
 }
@@ -47,34 +47,29 @@ const iso = (time: number) => new Date(time).toISOString();
 const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
 const unknownAccount = () => new ApiError(404, 'no such account');
 
-/** What an operator may see and do, with a command or with the system token: both come here. */
+/** What operators can see and do. The routes below /api/admin and the commands of szafa-server both call this. */
 export class Operator {
-  readonly #metadata: Metadata;
-  readonly #volumes: Dependencies['volumes'];
-  readonly #config: Dependencies['config'];
-  readonly #actor: Actor;
-  readonly #now: () => number;
+  readonly #deps: Required<Deps>;
 
-  constructor({ metadata, volumes, config, actor, now = Date.now }: Dependencies) {
-    this.#metadata = metadata;
-    this.#volumes = volumes;
-    this.#config = config;
-    this.#actor = actor;
-    this.#now = now;
+  constructor(deps: Deps) {
+    this.#deps = { now: Date.now, ...deps };
   }
 
-  async accounts({ cursor = '', limit }: PageQuery): Promise<Page<'accounts', AccountRecord>> {
-    const { page, next } = await pageOf(limit, (most) => this.#metadata.accountRecords.list(cursor, most));
-    return { accounts: page.map((row) => this.#record(row)), ...cursorOf(next, ({ username }) => username) };
+  listAccounts({ cursor = '', limit }: PageQuery): Promise<Page<'accounts', AccountRecord>> {
+    const { accountRecords } = this.#deps.metadata;
+    return readPage('accounts', limit, (most) => accountRecords.list(cursor, most), {
+      show: (row) => this.#toRecord(row),
+      cursor: ({ username }) => username,
+    });
   }
 
-  async account(username: string): Promise<AccountDetails> {
-    const row = await this.#metadata.accountRecords.get(username);
+  async showAccount(username: string): Promise<AccountDetails> {
+    const { accountRecords } = this.#deps.metadata;
+    const row = await accountRecords.get(username);
     if (!row) throw unknownAccount();
-    const { passkeys, sessions, usedAt, transfers, volumes } =
-      await this.#metadata.accountRecords.activity(username);
+    const { passkeys, sessions, usedAt, transfers, volumes } = await accountRecords.activity(username);
     return {
-      ...this.#record(row),
+      ...this.#toRecord(row),
       totp: row.totp === 1,
       passkeys,
       sessions,
@@ -84,162 +79,155 @@ export class Operator {
     };
   }
 
-  async limit(username: string, change: LimitsChange): Promise<AccountDetails> {
-    const { accountRecords } = this.#metadata;
-    if (!(await accountRecords.setLimits(username, change, this.#now(), this.#actor))) throw unknownAccount();
-    return this.account(username);
+  async limitAccount(username: string, change: LimitsChange): Promise<AccountDetails> {
+    const { metadata, now, actor } = this.#deps;
+    if (!(await metadata.accountRecords.setLimits(username, change, now(), actor))) throw unknownAccount();
+    return this.showAccount(username);
   }
 
-  /** Nothing of it is deleted, and it may be enabled again. Its next request is refused, also of an upload under way. */
-  async disable(username: string): Promise<void> {
-    await this.#setDisabled(username, true);
+  /** Refuses the account's requests from the next one on, also during an upload. Nothing is deleted. */
+  disableAccount(username: string): Promise<void> {
+    return this.#setDisabled(username, true);
   }
 
-  async enable(username: string): Promise<void> {
-    await this.#setDisabled(username, false);
+  enableAccount(username: string): Promise<void> {
+    return this.#setDisabled(username, false);
   }
 
   async #setDisabled(username: string, disabled: boolean): Promise<void> {
-    const { accountRecords } = this.#metadata;
-    const result = await accountRecords.setDisabled(username, disabled, this.#now(), this.#actor);
-    if (result === 'no account') throw unknownAccount();
+    const { metadata, now, actor } = this.#deps;
+    if (!(await metadata.accountRecords.setDisabled(username, disabled, now(), actor)))
+      throw unknownAccount();
   }
 
-  /** With all that it has, as when its user deletes it. */
-  async remove(username: string): Promise<void> {
-    await requireWritable(this.#metadata);
-    const { deletions } = this.#metadata;
-    const leaving = await deletions.begin(username, { actor: this.#actor, now: this.#now() });
-    if (!leaving) throw unknownAccount();
-    await new AccountDeletion(this.#metadata, this.#volumes, this.#now).finish(leaving);
+  /** Deletes the account with everything it has. */
+  async deleteAccount(username: string): Promise<void> {
+    const { metadata, volumes, now, actor } = this.#deps;
+    await requireWritable(metadata);
+    const pending = await metadata.deletions.begin(username, { actor, now: now() });
+    if (!pending) throw unknownAccount();
+    await new AccountDeletion(metadata, volumes, now).finish(pending);
   }
 
-  /** How many sessions and tokens have ended. */
-  async logout(username: string): Promise<number> {
-    const ended = await this.#metadata.accountRecords.logout(username, this.#now(), this.#actor);
+  /** Returns how many sessions and tokens were ended. */
+  async logoutAccount(username: string): Promise<number> {
+    const { metadata, now, actor } = this.#deps;
+    const ended = await metadata.accountRecords.logout(username, now(), actor);
     if (ended === undefined) throw unknownAccount();
     return ended;
   }
 
-  /** Whether a second factor was on. The password is all that a login needs from now on. */
-  async factorOff(username: string): Promise<boolean> {
-    const wasOn = await this.#metadata.factors.clear(username, this.#now(), this.#actor);
+  /** Turns codes and passkeys off: a login then needs only the password. Returns whether any were on. */
+  async endAccountFactor(username: string): Promise<boolean> {
+    const { metadata, now, actor } = this.#deps;
+    const wasOn = await metadata.factors.clear(username, now(), actor);
     if (wasOn === undefined) throw unknownAccount();
     return wasOn;
   }
 
-  async invite({ note: text = '', expires_in, quota_bytes }: InvitationBody): Promise<NewInvitation> {
-    const now = this.#now();
+  async invite({ note = '', expires_in, quota_bytes }: InvitationBody): Promise<NewInvitation> {
+    const { metadata, now, actor } = this.#deps;
+    const created_at = now();
     const row: InvitationRow = {
       id: randomBytes(8).toString('hex'),
-      note: text.toWellFormed().replace(/\p{Cc}/gu, ' '),
+      note: note.toWellFormed().replace(/\p{Cc}/gu, ' '),
       quota_bytes: quota_bytes ?? null,
-      created_at: now,
-      expires_at: now + (expires_in ?? limits.inviteSeconds.usual) * 1000,
+      created_at,
+      expires_at: created_at + (expires_in ?? limits.inviteSeconds.usual) * 1000,
     };
     const invite = newToken();
-    await this.#metadata.invitations.create(hashToken(invite), row, this.#actor);
-    return { ...invitationOf(row), invite };
+    await metadata.invitations.create(hashToken(invite), row, actor);
+    return { ...toInvitation(row), invite };
   }
 
-  async invitations({ cursor = '', limit }: PageQuery): Promise<Page<'invitations', Invitation>> {
-    const { page, next } = await pageOf(limit, (most) =>
-      this.#metadata.invitations.list(cursor, this.#now(), most),
-    );
-    return { invitations: page.map(invitationOf), ...cursorOf(next, ({ id }) => id) };
+  listInvitations({ cursor = '', limit }: PageQuery): Promise<Page<'invitations', Invitation>> {
+    const { metadata, now } = this.#deps;
+    return readPage('invitations', limit, (most) => metadata.invitations.list(cursor, now(), most), {
+      show: toInvitation,
+      cursor: ({ id }) => id,
+    });
   }
 
   async endInvitation(id: string): Promise<void> {
-    const ended = await this.#metadata.invitations.end(id, this.#now(), this.#actor);
-    if (!ended) throw new ApiError(404, 'no such invitation');
+    const { metadata, now, actor } = this.#deps;
+    if (!(await metadata.invitations.end(id, now(), actor))) throw new ApiError(404, 'no such invitation');
   }
 
-  async transfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
+  listTransfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
     const [touched = '0', fileId = ''] = cursor?.split('_') ?? [];
-    const after = { touchedAt: numberIn(touched), fileId };
-    const { page, next } = await pageOf(limit, (most) =>
-      this.#metadata.transfers.listOpen(after, most, account),
-    );
-    return {
-      transfers: page.map(({ file_id, creator, status, stored_size, chunk_count, ...times }) => ({
-        file_id,
-        creator,
-        status,
-        stored_size,
-        chunk_count,
-        created_at: iso(times.created_at),
-        touched_at: iso(times.touched_at),
-      })),
-      ...cursorOf(next, ({ touched_at, file_id }) => `${touched_at}_${file_id}`),
-    };
+    const after = { touchedAt: parseCursor(touched), fileId };
+    return readPage('transfers', limit, (most) => this.#deps.metadata.transfers.listOpen(after, most, account), {
+      show: ({ file_id, creator, status, stored_size, chunk_count, created_at, touched_at }) => ({
+        ...{ file_id, creator, status, stored_size, chunk_count },
+        created_at: iso(created_at),
+        touched_at: iso(touched_at),
+      }),
+      cursor: ({ touched_at, file_id }) => `${touched_at}_${file_id}`,
+    });
   }
 
-  async cancel(fileId: string): Promise<void> {
-    await requireWritable(this.#metadata);
-    const transfer = await this.#metadata.transfers.getByFile(fileId);
+  async cancelTransfer(fileId: string): Promise<void> {
+    const { metadata, volumes, now, actor } = this.#deps;
+    await requireWritable(metadata);
+    const transfer = await metadata.transfers.getByFile(fileId);
     if (!transfer) throw new ApiError(404, 'no such upload');
-    const [at, actor, account] = [this.#now(), this.#actor, transfer.creator];
-    await cancelTransfer(this.#metadata, this.#volumes, transfer, at, (tx) =>
+    const [at, account] = [now(), transfer.creator];
+    await cancelTransfer(metadata, volumes, transfer, at, (tx) =>
       recordAudit(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
     );
   }
 
-  async shares({ cursor = '', limit, account }: PageQuery): Promise<Page<'shares', ShareRecord>> {
-    const { page, next } = await pageOf(limit, (most) =>
-      this.#metadata.shares.listOpen(cursor, most, account),
-    );
-    return {
-      shares: page.map(({ id, owner, recipient, files, downloads, downloaded, created_at, expires_at }) => ({
+  listAllShares({ cursor = '', limit, account }: PageQuery): Promise<Page<'shares', ShareRecord>> {
+    return readPage('shares', limit, (most) => this.#deps.metadata.shares.listOpen(cursor, most, account), {
+      show: ({ id, owner, recipient, files, downloads, downloaded, created_at, expires_at }) => ({
         ...{ id, owner, to: recipient, files, downloads, downloaded },
         created_at: iso(created_at),
         expires_at: isoOrNull(expires_at),
-      })),
-      ...cursorOf(next, ({ id }) => id),
-    };
+      }),
+      cursor: ({ id }) => id,
+    });
   }
 
-  async endShare(id: string): Promise<void> {
-    const ended = await this.#metadata.shares.end(id, this.#now(), this.#actor);
-    if (!ended) throw new ApiError(404, 'no such share');
+  async endAnyShare(id: string): Promise<void> {
+    const { metadata, now, actor } = this.#deps;
+    if (!(await metadata.shares.end(id, now(), actor))) throw new ApiError(404, 'no such share');
   }
 
-  async requests({ cursor = '', limit, account }: PageQuery): Promise<Page<'requests', RequestRecord>> {
-    const { page, next } = await pageOf(limit, (most) =>
-      this.#metadata.requests.listOpen(cursor, most, account),
-    );
-    return {
-      requests: page.map(({ id, owner, files, bytes, uploading, ...row }) => ({
+  listAllRequests({ cursor = '', limit, account }: PageQuery): Promise<Page<'requests', RequestRecord>> {
+    const { requests } = this.#deps.metadata;
+    return readPage('requests', limit, (most) => requests.listOpen(cursor, most, account), {
+      show: ({ id, owner, files, bytes, uploading, ...row }) => ({
         ...{ id, owner, max_files: files, max_bytes: bytes, uploading },
         delivered: row.begun - uploading,
         delivered_bytes: row.begun_bytes - row.uploading_bytes,
         created_at: iso(row.created_at),
         expires_at: isoOrNull(row.expires_at),
-      })),
-      ...cursorOf(next, ({ id }) => id),
-    };
+      }),
+      cursor: ({ id }) => id,
+    });
   }
 
-  /** What is on its way by it goes when the sweeper next comes by. */
-  async endRequest(id: string): Promise<void> {
-    const ended = await this.#metadata.requests.end(id, this.#now(), this.#actor);
-    if (!ended) throw new ApiError(404, 'no such request');
+  /** The sweeper then cancels the uploads to it. */
+  async endAnyRequest(id: string): Promise<void> {
+    const { metadata, now, actor } = this.#deps;
+    if (!(await metadata.requests.end(id, now(), actor))) throw new ApiError(404, 'no such request');
   }
 
   async status(): Promise<ServerStatus> {
-    const { store, transfers, pulls, garbage, orphans, invitations, shares, requests, totals } =
-      this.#metadata;
+    const { metadata, config, now } = this.#deps;
+    const { store, transfers, pulls, garbage, orphans, invitations, shares, requests, totals } = metadata;
     const facts = await store.get();
     const { accounts, files, bytes } = await totals.get();
-    const { running, startedAt, endedAt, progress, faults } = await scrubState(this.#metadata);
+    const { running, startedAt, endedAt, progress, faults } = await scrubState(metadata);
     const at = (ms: number) => isoOrNull(ms === 0 ? null : ms);
     return {
       version: VERSION,
       service_id: facts.serviceId,
       store_id: facts.id,
-      database: this.#config.database === undefined ? 'sqlite' : 'postgres',
-      volumes: this.#config.s3 === undefined ? 'folder' : 's3',
-      registration: this.#config.registration,
-      quota_enforced: this.#config.quotaEnforced,
+      database: config.database === undefined ? 'sqlite' : 'postgres',
+      volumes: config.s3 === undefined ? 'folder' : 's3',
+      registration: config.registration,
+      quota_enforced: config.quotaEnforced,
       read_only_since: isoOrNull(facts.readOnlyAt),
       contested_since: isoOrNull(facts.contestedAt),
       transfers: {
@@ -247,11 +235,11 @@ export class Operator {
         storing: await transfers.openCount('storing'),
         failed: await transfers.openCount('failed'),
       },
-      pulls: await pulls.running(this.#now()),
+      pulls: await pulls.running(now()),
       garbage: await garbage.count(),
       orphans: await orphans.count(),
       invitations: await invitations.count(),
-      sharing: this.#config.shares,
+      sharing: config.shares,
       shares: await shares.count(),
       requests: await requests.count(),
       accounts,
@@ -263,21 +251,20 @@ export class Operator {
 
   /** All nodes follow within `MODE_MS`. */
   async setReadOnly(on: boolean): Promise<void> {
-    await this.#metadata.store.setReadOnly(on, this.#now(), this.#actor);
+    const { metadata, now, actor } = this.#deps;
+    await metadata.store.setReadOnly(on, now(), actor);
   }
 
-  async audit({ cursor, limit, account }: PageQuery): Promise<Page<'entries', AuditRecord>> {
-    const before = cursor === undefined ? undefined : numberIn(cursor);
-    const { page, next } = await pageOf(limit, (most) =>
-      this.#metadata.audit.list({ account, before, limit: most }),
-    );
-    return {
-      entries: page.map((row) => ({ ...row, at: iso(row.at) })),
-      ...cursorOf(next, ({ seq }) => String(seq)),
-    };
+  audit({ cursor, limit, account }: PageQuery): Promise<Page<'entries', AuditRecord>> {
+    const before = cursor === undefined ? undefined : parseCursor(cursor);
+    const { audit } = this.#deps.metadata;
+    return readPage('entries', limit, (most) => audit.list({ account, before, limit: most }), {
+      show: (row) => ({ ...row, at: iso(row.at) }),
+      cursor: ({ seq }) => String(seq),
+    });
   }
 
-  #record(row: AccountRow): AccountRecord {
+  #toRecord(row: AccountRow): AccountRecord {
     const own = Object.fromEntries(limitNames.map((name) => [name, row[name]])) as AccountLimits;
     return {
       username: row.username,
@@ -285,46 +272,38 @@ export class Operator {
       created_at: iso(row.created_at),
       disabled_at: isoOrNull(row.disabled_at),
       files: row.files,
-      // Beyond what a number holds exactly it is a little off, and nobody minds.
+      // Inexact beyond 2^53 bytes, which does not matter here.
       used_bytes: Number(row.bytes),
       extra_bytes: row.extra,
-      quota_bytes: row.quota_bytes ?? this.#config.quotaBytes,
+      quota_bytes: row.quota_bytes ?? this.#deps.config.quotaBytes,
       limits: own,
     };
   }
 }
 
-const invitationOf = ({
-  id,
-  note: text,
-  quota_bytes,
-  created_at,
-  expires_at,
-}: InvitationRow): Invitation => ({
-  id,
-  note: text,
-  quota_bytes,
+const toInvitation = ({ created_at, expires_at, ...row }: InvitationRow): Invitation => ({
+  ...row,
   created_at: iso(created_at),
   expires_at: iso(expires_at),
 });
 
-/** One more is asked for than is shown: so it is known whether there are more. */
-async function pageOf<T>(
+/** Reads one row more than the page shows, to know whether there is a next page. */
+async function readPage<Name extends string, Row, T>(
+  name: Name,
   limit: string | undefined,
-  list: (most: number) => Promise<T[]>,
-): Promise<{ page: T[]; next: T | undefined }> {
+  read: (most: number) => Promise<Row[]>,
+  { show, cursor }: { show: (row: Row) => T; cursor: (row: Row) => string },
+): Promise<Page<Name, T>> {
   const most = Math.min(limit === undefined ? limits.adminPage : Number(limit), limits.listPage);
-  const rows = await list(most + 1);
+  const rows = await read(most + 1);
   const page = rows.slice(0, most);
-  return { page, next: rows.length > most ? page.at(-1) : undefined };
+  const next = rows.length > most ? { next_cursor: cursor(page.at(-1)!) } : {};
+  return { [name]: page.map(show), ...next } as Page<Name, T>;
 }
 
-const cursorOf = <T>(last: T | undefined, of: (row: T) => string) =>
-  last === undefined ? {} : { next_cursor: of(last) };
-
-/** Of a cursor that somebody may have made up. */
-function numberIn(text: string): number {
+/** Clients may send any text as a cursor. */
+function parseCursor(text: string): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) throw new RuleError('cursor: not one that this list gave');
+  if (!Number.isSafeInteger(value)) throw new RuleError('cursor: not one that this list returned');
   return value;
 }

@@ -1,18 +1,15 @@
 import { ApiError } from '../platform/http/api-error.ts';
 
-/** So old may the answer be. */
+/** How long a result is used. */
 const KEPT_MS = 1000;
-/** Nobody waits longer for it; the check itself goes on, and until it ends the answer is no. */
+/** A caller waits no longer; until the check itself ends, the answer is no. */
 const WAIT_MS = 2000;
 
-/**
- * Whether both stores answer. Anybody may ask, as often as they like: one check at a time serves all who wait for it, and its
- * result those who ask in the second after.
- */
+/** Whether both stores answer. Anyone may ask, as often as they like: one check at a time serves all of them. */
 export class Readiness {
   readonly #check: () => Promise<unknown>;
   readonly #now: () => number;
-  #verdict: Promise<void> | undefined;
+  #result: Promise<void> | undefined;
   /** Infinite while the check runs. */
   #freshUntil = 0;
 
@@ -21,13 +18,13 @@ export class Readiness {
     this.#now = now;
   }
 
-  /** Throws 503 where one does not. */
+  /** Throws 503 if a store does not answer. */
   confirm(): Promise<void> {
-    if (!this.#verdict || this.#now() >= this.#freshUntil) this.#verdict = this.#begin();
-    return this.#verdict;
+    if (!this.#result || this.#now() >= this.#freshUntil) this.#result = this.#start();
+    return this.#result;
   }
 
-  async #begin(): Promise<void> {
+  async #start(): Promise<void> {
     this.#freshUntil = Number.POSITIVE_INFINITY;
     const ended = () => {
       this.#freshUntil = this.#now() + KEPT_MS;

@@ -1,4 +1,4 @@
-/** The routes below /api/admin. That the system token was sent is checked before; see authentication.ts. */
+/** The routes below /api/admin. Authentication has checked that the system token was sent. */
 import type { InvitationBody, LimitsChange, PageQuery } from '@szafa/protocol';
 import type { FastifyRequest } from 'fastify';
 import type { Services } from '../services.ts';
@@ -8,41 +8,39 @@ type Handler = (request: FastifyRequest) => Promise<unknown>;
 
 export function adminHandlers(services: Services) {
   const operator = new Operator({ ...services, actor: 'system token' });
-  const query = (request: FastifyRequest) => request.query as PageQuery;
-  const params = (request: FastifyRequest) => request.params as Record<'username' | 'id' | 'file_id', string>;
+  const list =
+    (read: (query: PageQuery) => Promise<unknown>): Handler =>
+    ({ query }) =>
+      read(query as PageQuery);
+  /** Answers `ok` with what `act` returns, which gets the only parameter of the path. */
   const done =
-    (act: (request: FastifyRequest) => Promise<void>): Handler =>
-    async (request) => {
-      await act(request);
-      return { ok: true };
-    };
+    (act: (id: string) => Promise<unknown>): Handler =>
+    async ({ params }) => ({ ok: true, ...Object(await act(Object.values(params as object)[0])) });
+  const username = ({ params }: FastifyRequest) => (params as { username: string }).username;
   return {
-    listAccounts: (request) => operator.accounts(query(request)),
-    showAccount: (request) => operator.account(params(request).username),
-    limitAccount: (request) => operator.limit(params(request).username, request.body as LimitsChange),
-    disableAccount: done((request) => operator.disable(params(request).username)),
-    enableAccount: done((request) => operator.enable(params(request).username)),
-    logoutAccount: async (request) => ({ ok: true, ended: await operator.logout(params(request).username) }),
-    endAccountFactor: async (request) => ({
-      ok: true,
-      was_on: await operator.factorOff(params(request).username),
-    }),
-    deleteAccount: done((request) => operator.remove(params(request).username)),
-    invite: (request) => operator.invite(request.body as InvitationBody),
-    listInvitations: (request) => operator.invitations(query(request)),
-    endInvitation: done((request) => operator.endInvitation(params(request).id)),
-    listTransfers: (request) => operator.transfers(query(request)),
-    cancelTransfer: done((request) => operator.cancel(params(request).file_id)),
-    listAllShares: (request) => operator.shares(query(request)),
-    endAnyShare: done((request) => operator.endShare(params(request).id)),
-    listAllRequests: (request) => operator.requests(query(request)),
-    endAnyRequest: done((request) => operator.endRequest(params(request).id)),
+    listAccounts: list((query) => operator.listAccounts(query)),
+    showAccount: (request) => operator.showAccount(username(request)),
+    limitAccount: (request) => operator.limitAccount(username(request), request.body as LimitsChange),
+    disableAccount: done((name) => operator.disableAccount(name)),
+    enableAccount: done((name) => operator.enableAccount(name)),
+    logoutAccount: done(async (name) => ({ ended: await operator.logoutAccount(name) })),
+    endAccountFactor: done(async (name) => ({ was_on: await operator.endAccountFactor(name) })),
+    deleteAccount: done((name) => operator.deleteAccount(name)),
+    invite: ({ body }) => operator.invite(body as InvitationBody),
+    listInvitations: list((query) => operator.listInvitations(query)),
+    endInvitation: done((id) => operator.endInvitation(id)),
+    listTransfers: list((query) => operator.listTransfers(query)),
+    cancelTransfer: done((fileId) => operator.cancelTransfer(fileId)),
+    listAllShares: list((query) => operator.listAllShares(query)),
+    endAnyShare: done((id) => operator.endAnyShare(id)),
+    listAllRequests: list((query) => operator.listAllRequests(query)),
+    endAnyRequest: done((id) => operator.endAnyRequest(id)),
     status: () => operator.status(),
-    setReadOnly: async (request) => {
-      const { read_only } = request.body as { read_only: boolean };
+    setReadOnly: async ({ body }) => {
+      const { read_only } = body as { read_only: boolean };
       await operator.setReadOnly(read_only);
       return { ok: true, read_only };
     },
-    audit: (request) => operator.audit(query(request)),
+    audit: list((query) => operator.audit(query)),
   } satisfies Record<string, Handler>;
 }

@@ -1,25 +1,25 @@
 import { ALL_DIRS, joinHalves, TRASH } from '../files/quota.ts';
 import { Queries } from '../platform/sql/sql.ts';
 
-/** All that the service has. */
+/** Sums over all accounts. */
 export interface Totals {
   accounts: number;
   files: number;
   bytes: bigint;
-  /** Those of them that are in the trash. */
+  /** The part of `bytes` in the trash. */
   trashBytes: bigint;
 }
 
 /** One page of a count. */
 export interface TotalsPage {
   rows: number;
-  /** Where the next page begins. */
+  /** The next page begins after this name. */
   last: string;
 }
 
 /**
- * Sums over all accounts, kept in one row. Nobody adds to it who makes a file, else all of them would wait for each other: the
- * sweeper counts anew, page by page.
+ * Sums over all accounts, in one row. Uploads do not change it, because they would wait for each other: the sweeper counts
+ * again and again, page by page.
  */
 export class TotalsTable extends Queries {
   async get(): Promise<Totals> {
@@ -48,7 +48,7 @@ export class TotalsTable extends Queries {
     return { rows: row!.rows, last: row!.last ?? '' };
   }
 
-  /** Of all that accounts have, or of their trash. `owner` undefined: from the first one on. */
+  /** Sums a page of accounts: all their files, or their trash. `owner` undefined: from the beginning. */
   async usageAfter(
     what: 'all' | 'trash',
     owner: string | undefined,

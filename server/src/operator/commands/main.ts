@@ -17,7 +17,7 @@ import { rescue, rescueMissing } from '../../upkeep/commands/rescue.ts';
 import { VERSION } from '../../version.ts';
 import { isOperatorCommand, operate } from './operate.ts';
 import { checkReady } from './ready.ts';
-import { Report, UsageError } from './report.ts';
+import { parseOptions, Report, UsageError } from './report.ts';
 
 const USAGE = `usage: szafa-server [command] [options]
 
@@ -25,28 +25,28 @@ const USAGE = `usage: szafa-server [command] [options]
   account        accounts: list, show, quota, limits, disable, enable, logout, factor-off, delete, invite, invitations,
                  uninvite; see account --help
   transfers      unfinished uploads: list, cancel; see transfers --help
-  shares         what accounts share: list, end; see shares --help
-  requests       what accounts ask visitors for: list, end; see requests --help
-  status         the state of the server
-  ready          whether the server on this machine takes requests, by SZ_HOST, SZ_PORT and SZ_TLS_CERT
+  shares         links and shares: list, end; see shares --help
+  requests       file requests: list, end; see requests --help
+  status         show the state of the server
+  ready          check whether the server on this machine accepts requests, by SZ_HOST, SZ_PORT and SZ_TLS_CERT
                  --wait N     ask for up to N seconds
-  read-only      on or off: stop all writes, on all nodes; see read-only --help
-  audit          what was done to accounts; see audit --help
+  read-only      on or off: refuse all writes, on all nodes; see read-only --help
+  audit          show the audit log; see audit --help
   check-store    check that the volume store does what the server relies on
-  fsck           check every stored volume against its digest, orphans and totals; can run while the server does
+  fsck           check every stored volume, orphans and totals; can run while the server does
                  --repair     recompute totals, write missing manifests,
-                              have broken volumes of unfinished uploads sent again
+                              request broken volumes of unfinished uploads again
                  --rate N     read at most N MB per second (default 50)
-                 --continue   go on with the file where the last run stopped
+                 --continue   continue with the file where the last run stopped
   adopt          declare that the volume store belongs to this database, which ends a contest; see adopt --help
-  orphans        volume groups that no record names: list, take, remove; see orphans --help
-  migrate        copy everything to other stores; stop the server first; repeated after a stop, it continues
+  orphans        volume groups without a record: list, take, remove; see orphans --help
+  migrate        copy everything to other stores; stop the server first; if it is interrupted, run it again to continue
                  --from STORES  --to STORES
                  where STORES is a folder, or postgres://…,s3://…, or one of these and a folder
-  rescue         rebuild the metadata from the documents beside the volumes, in an empty database; can be repeated
+  rescue         rebuild an empty database from the documents beside the volumes; can be repeated
                  --passwords FILE   receives a new password for each owner whose account has no document
   rescue --missing
-                 take what the store has and the database lacks, as after restoring an older backup
+                 add what the store has and the database lacks, as after restoring an older backup
                  --dry-run          only show what that is; can run while the server does
                  --passwords FILE   as above; without it, files of such owners are only reported
 
@@ -74,27 +74,18 @@ const options = {
 
 const HELP: Record<string, string> = { adopt: ADOPT_USAGE, orphans: ORPHANS_USAGE };
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true });
-  } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
-}
-
 function required(value: string | undefined, name: string): string {
   if (value === undefined) throw new UsageError(`${name} is missing`);
   return value;
 }
 
-/** They are closed whatever the work comes to. */
 async function withPair(opening: Promise<Pair>, work: (pair: Pair) => Promise<void>): Promise<void> {
   const pair = await opening;
   await work(pair).finally(() => pair.close());
 }
 
-/** A reader that left, as head does, is no error. What only shows or has done its work by then ends; the others continue without it. */
-function endQuietly(ends: boolean): void {
+/** A reader such as `head` may close its end early. Commands that only show something then end; others continue silently. */
+function endWithoutReader(ends: boolean): void {
   for (const output of [process.stdout, process.stderr]) {
     if (output.listenerCount('error') > 0) continue;
     output.on('error', (error: NodeJS.ErrnoException) => {
@@ -104,11 +95,11 @@ function endQuietly(ends: boolean): void {
   }
 }
 
-/** Runs a command beside, or instead of, the service; resolves to its exit code. */
+/** Runs a command beside, or instead of, the server and returns its exit code. */
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  endQuietly(isOperatorCommand(name));
+  endWithoutReader(isOperatorCommand(name));
   if (isOperatorCommand(name)) return operate(name, args, env);
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseOptions(() => parseArgs({ args, options, allowPositionals: true }));
   const [extra] = name === 'orphans' ? [] : positionals;
   if (extra !== undefined) throw new UsageError(`${name} takes only options, not ${extra}`);
   if (values.help) {

@@ -1,23 +1,34 @@
 import { BrokenDocument } from '../../platform/volumes/documents.ts';
+import { alignTable, type Columns, detailLines, inWords } from './text.ts';
 
-/** A command cannot be run as it was given. */
+/** The command line or the settings are wrong; the exit code is 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Why nothing may be removed. */
 export const CONTESTED =
   'the volume store is contested: another database has used it. First run "szafa-server rescue --missing" or "szafa-server adopt"';
 
-/** A document that broke is a problem; any other error ends the command. */
+/** Turns the errors of `parseArgs` into usage errors. */
+export function parseOptions<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Reports a damaged document as a problem; any other error ends the command. */
 export const reportBroken = (report: Report) => (error: unknown) => {
   if (!(error instanceof BrokenDocument)) throw error;
   report.problem('documents that cannot be read', { why: error.message });
 };
 
-const SHOW_MS = 1000;
+const PROGRESS_MS = 1000;
+/** Rows of a table that are aligned with each other. */
+const TABLE_ROWS = 200;
 
-/** What a command has found and how far it is: lines for a person, or JSON lines for a program. */
+/** The output of a command: text for people, or JSON lines for programs. Progress and notes go to stderr. */
 export class Report {
   readonly counts: Record<string, number> = {};
   readonly #json: boolean;
@@ -25,6 +36,7 @@ export class Report {
   readonly #progress: (line: string) => void;
   #shownAt = Date.now();
   #problems = 0;
+  #flushTable: () => void = () => undefined;
   #expected: { files: number; bytes: number; since: number } | undefined;
 
   constructor(
@@ -41,22 +53,22 @@ export class Report {
     return this.#problems;
   }
 
-  /** What all the work comes to: from now on progress shows the rate and the time that is left. */
+  /** Sets the whole amount of work: progress then shows the rate and the time left. */
   expect(all: { files: number; bytes: number }): void {
     this.#expected = { ...all, since: Date.now() };
   }
 
   count(what: string, by = 1): void {
     this.counts[what] = (this.counts[what] ?? 0) + by;
-    if (Date.now() - this.#shownAt < SHOW_MS) return;
+    if (Date.now() - this.#shownAt < PROGRESS_MS) return;
     this.#shownAt = Date.now();
-    const pace = this.#pace();
-    const words = [...this.#summary(), ...(pace ? [inWords(pace).join(', ')] : [])].join('; ');
-    this.#progress(this.#json ? JSON.stringify({ progress: { ...this.counts, ...pace } }) : words);
+    const rate = this.#rate();
+    const words = [...this.#summary(), ...(rate ? [inWords(rate).join(', ')] : [])].join('; ');
+    this.#progress(this.#json ? JSON.stringify({ progress: { ...this.counts, ...rate } }) : words);
   }
 
-  /** By files or by bytes, whichever has more left: many small files take as long as a few large ones. */
-  #pace(): Record<string, number> | undefined {
+  /** The time left goes by files or by bytes, whichever takes longer: many small files take as long as a few large ones. */
+  #rate(): Record<string, number> | undefined {
     if (!this.#expected) return undefined;
     const { files, bytes, since } = this.#expected;
     const seconds = Math.max(0.001, (Date.now() - since) / 1000);
@@ -72,27 +84,32 @@ export class Report {
     };
   }
 
-  /** `mended`: it was a problem and is none any more. */
+  /** `mended`: it is solved already. */
   problem(what: string, details: Record<string, string | number>, mended = false): void {
     this.count(what);
     if (!mended) this.#problems++;
     this.line({ problem: what, mended, ...details });
   }
 
-  /** Something to know that is neither a result nor a problem. */
+  /** Information beside the results. */
   note(text: string): void {
     if (this.#json) this.#out(JSON.stringify({ note: text }));
     else this.#progress(`szafa: ${text}`);
   }
 
-  /** What was asked for cannot be done. */
+  /** Text only: what the operator may want to do next. */
+  hint(text: string): void {
+    if (!this.#json) this.#progress(`szafa: ${text}`);
+  }
+
   refused(why: string): void {
     if (this.#json) this.#out(JSON.stringify({ ok: false, error: why }));
     else this.#progress(`szafa: ${why}`);
   }
 
-  /** The last line; the result is the exit code. */
+  /** Writes the last line and returns the exit code. */
   end(): number {
+    this.#flushTable();
     const ok = this.#problems === 0;
     if (this.#json) this.#out(JSON.stringify({ ok, ...this.counts }));
     else this.#out([ok ? 'ok' : `${this.#problems} problems`, ...this.#summary()].join(': '));
@@ -103,18 +120,36 @@ export class Report {
     this.#out(this.#json ? JSON.stringify(fact) : inWords(fact).join(', '));
   }
 
-  /** In one text; none where nothing was counted. */
+  /** One result, as a sentence in text. */
+  result(fact: object, sentence: string): void {
+    this.#out(this.#json ? JSON.stringify(fact) : sentence);
+  }
+
+  /** Everything about one thing, a line for each fact in text. */
+  details(fact: object): void {
+    for (const line of this.#json ? [JSON.stringify(fact)] : detailLines(fact)) this.#out(line);
+  }
+
+  /** Begins a table and returns the function that adds a row. */
+  table<T extends object>(columns: Columns<T>): (row: T) => void {
+    if (this.#json) return (row) => this.#out(JSON.stringify(row));
+    let titles = Object.keys(columns);
+    let rows: T[] = [];
+    this.#flushTable = () => {
+      if (rows.length === 0) return;
+      const cells = rows.map((row) => Object.values(columns).map((cell) => cell(row)));
+      for (const line of alignTable(cells, titles)) this.#out(line);
+      [titles, rows] = [[], []];
+    };
+    return (row) => {
+      rows.push(row);
+      if (rows.length === TABLE_ROWS) this.#flushTable();
+    };
+  }
+
+  /** The counts in one text, if there are any. */
   #summary(): string[] {
     const parts = Object.entries(this.counts).map(([what, count]) => `${count} ${what}`);
     return parts.length === 0 ? [] : [parts.join(', ')];
   }
-}
-
-/** What is not so, or not set inside of something, is left out. */
-function inWords(fact: object, prefix = ''): string[] {
-  return Object.entries(fact).flatMap(([key, value]) => {
-    if (value === false || (prefix !== '' && value === null)) return [];
-    if (typeof value === 'object' && value !== null) return inWords(value, `${key} `);
-    return [`${prefix}${key}: ${value ?? 'none'}`];
-  });
 }

@@ -1,4 +1,4 @@
-/** What the commands of an operator say of themselves. */
+/** The help texts of the operator commands. */
 import { limits } from '@szafa/protocol';
 
 const EXITS = `The exit code is 0 when it is done, 1 when it was refused (no such account, no such upload), and 2 when the command could
@@ -7,60 +7,60 @@ not run: wrong usage or settings, a store that does not answer. Can run while th
 export const USAGES = {
   account: `usage: szafa-server account COMMAND [options]
 
-  list [--limit N] [--after NAME]   accounts with their use, by name; all of them without --limit
-  show NAME                one account: use, limits, sessions, unfinished uploads
-  quota NAME [SIZE]        set its space (bytes, or with K, M, G, T), or show it; "default" returns to SZ_QUOTA
+  list [--limit N] [--after NAME]   list accounts by name, with files, space and quota
+  show NAME                show one account: space, limits, sessions, unfinished uploads
+  quota NAME [SIZE]        set its quota (bytes, or with K, M, G, T), or show it; "default" returns to SZ_QUOTA
   limits NAME [options]    set other limits; "default" returns to the settings
                            --open-transfers N  --open-volumes N  --pulls N  --login-attempts N
-                           --upload-rate SIZE  --download-rate SIZE   bytes a second, on each node
-  disable NAME             refuse every request and login of it; nothing is deleted
-  enable NAME              let it work again; its tokens are valid as before
+                           --upload-rate SIZE  --download-rate SIZE   bytes per second, on each node
+  disable NAME             refuse all its requests and logins; nothing is deleted
+  enable NAME              allow them again; its tokens are still valid
   logout NAME              end all its sessions and tokens
-  factor-off NAME          turn off its second factor: a login needs the password only
+  factor-off NAME          turn off its second factor: a login needs only the password
   delete NAME --yes        delete it with all its files, for good; the name is free afterwards
-  invite [options]         make an invitation, by which one account can be registered; it is shown once
+  invite [options]         create an invitation for one new account; it is shown once
                            --note TEXT  --quota SIZE  --days N (default ${limits.inviteSeconds.usual / 86_400})
-  invitations              those that can still be used
-  uninvite ID              withdraw one of them
+  invitations              list invitations that can still be used
+  uninvite ID              withdraw an invitation
 
 ${EXITS}`,
   transfers: `usage: szafa-server transfers list [--account NAME] [--limit N]
        szafa-server transfers cancel ID
 
-  list     unfinished uploads, the longest unused first; of all accounts, or of one
-  cancel   cancel one of them; its volumes are removed. ID is the file_id that list shows
+  list     list unfinished uploads, the longest unused first
+  cancel   cancel one and remove its volumes; list shows the ID
 
 ${EXITS}`,
   shares: `usage: szafa-server shares list [--account NAME] [--limit N]
        szafa-server shares end ID
 
-  list     what is shared and not over, of all accounts or of one: who shares, how many files, how often they were downloaded.
-           Nobody here can tell which link it is, what is in it, or what it is called
-  end      end one of them: from now on nobody gets anything by it. SZ_SHARES=off switches all sharing off
+  list     list links and shares that have not ended: owner, number of files, downloads.
+           The server knows neither the address of a link nor the names and contents of its files
+  end      end one: nobody can download from it any more. SZ_SHARES=off turns all sharing off
 
 ${EXITS}`,
   requests: `usage: szafa-server requests list [--account NAME] [--limit N]
        szafa-server requests end ID
 
-  list     what visitors are asked for and is not over, of all accounts or of one: who asks, how much may come, how much has
-  end      end one of them: from now on nobody uploads by it. SZ_SHARES=off switches all of it off
+  list     list file requests that have not ended: owner, what has arrived and how much may
+  end      end one: nobody can upload to it any more. SZ_SHARES=off turns all sharing off
 
 ${EXITS}`,
   status: `usage: szafa-server status
 
-Shows the state of the server: read-only or not, contested or not, what is under way and what waits to be removed.
+Shows the state of the server: its settings, unfinished work, what waits to be removed, and the nodes that run.
 
 ${EXITS}`,
   'read-only': `usage: szafa-server read-only on|off
 
-on: on all nodes, whatever would change files, directories or accounts is answered 503 from now on, and nothing is written
-to the volume store or removed from it, garbage included. Reads and logins go on. It holds until "off", across restarts.
-When the command has ended, no node takes or ends a write any more.
+on: all nodes answer 503 to every change of files, directories and accounts, and nothing is written to the volume store or
+removed from it, garbage included. Reads and logins continue. It holds until "off", across restarts.
+When the command has ended, no node accepts or finishes a write.
 
 ${EXITS}`,
   audit: `usage: szafa-server audit [--account NAME] [--limit N]
 
-Shows what was done to accounts and to the server, newest first: ${limits.adminPage} entries, or N. They are kept for SZ_AUDIT_DAYS.
+Shows the audit log, newest first: ${limits.adminPage} entries, or N. Entries are kept for SZ_AUDIT_DAYS.
 
 ${EXITS}`,
 };

@@ -3,13 +3,13 @@ import { ADMIN, cleanUsername, isIdentity, isKeys, isReservedUsername, limitName
 import { ADMIN_ACCOUNT, NO_ACCOUNT } from '../../accounts/account-rows.ts';
 import { insertAccount } from '../../accounts/accounts-table.ts';
 import { isPasswordHash, Passwords } from '../../accounts/passwords.ts';
-import type { PasswordFile } from '../../operator/commands/password-file.ts';
 import type { Report } from '../../operator/commands/report.ts';
 import type { Sql } from '../../platform/sql/sql.ts';
 import { BrokenDocument } from '../../platform/volumes/documents.ts';
 import type { AccountDocument, Manifest } from '../../platform/volumes/store.ts';
 import { outdateAccount } from '../documents-table.ts';
 import type { Pair } from './pair.ts';
+import type { PasswordFile } from './password-file.ts';
 
 /** Everything into an empty database, what is missing into one that is in use, or only to tell what that is. */
 export type Taking = 'all' | 'missing' | 'nothing';

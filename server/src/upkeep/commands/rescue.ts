@@ -1,10 +1,10 @@
-import { PasswordFile } from '../../operator/commands/password-file.ts';
 import { type Report, reportBroken, UsageError } from '../../operator/commands/report.ts';
 import { inParallel } from '../../platform/parallel.ts';
 import { pages } from '../orphans.ts';
 import { identify, isForeign, serviceOf } from '../store-identity.ts';
 import { takeStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
+import { PasswordFile } from './password-file.ts';
 import { AccountRescue, type Taking } from './rescue-accounts.ts';
 import { FileRescue, unknownOf } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';

@@ -1,5 +1,5 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { UsageError } from './report.ts';
+import { UsageError } from '../../operator/commands/report.ts';
 
 /** New passwords, a line for each account, in a file that only its reader has. */
 export class PasswordFile {

@@ -156,14 +156,19 @@ export class Operator {
   listTransfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
     const [touched = '0', fileId = ''] = cursor?.split('_') ?? [];
     const after = { touchedAt: parseCursor(touched), fileId };
-    return readPage('transfers', limit, (most) => this.#deps.metadata.transfers.listOpen(after, most, account), {
-      show: ({ file_id, creator, status, stored_size, chunk_count, created_at, touched_at }) => ({
-        ...{ file_id, creator, status, stored_size, chunk_count },
-        created_at: iso(created_at),
-        touched_at: iso(touched_at),
-      }),
-      cursor: ({ touched_at, file_id }) => `${touched_at}_${file_id}`,
-    });
+    return readPage(
+      'transfers',
+      limit,
+      (most) => this.#deps.metadata.transfers.listOpen(after, most, account),
+      {
+        show: ({ file_id, creator, status, stored_size, chunk_count, created_at, touched_at }) => ({
+          ...{ file_id, creator, status, stored_size, chunk_count },
+          created_at: iso(created_at),
+          touched_at: iso(touched_at),
+        }),
+        cursor: ({ touched_at, file_id }) => `${touched_at}_${file_id}`,
+      },
+    );
   }
 
   async cancelTransfer(fileId: string): Promise<void> {

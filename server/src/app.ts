@@ -1,4 +1,4 @@
-/** Hooks, their order, and the routes they stand before; each noun has its handlers in its own routes.ts. */
+/** The Fastify application: hooks, their order, and all routes. The handlers are in the routes.ts of each noun. */
 import { bodyLimitOf, type Route, type RouteName, routes, shapeOf } from '@szafa/protocol';
 import Fastify, {
   type FastifyInstance,
@@ -15,9 +15,9 @@ import { fileHandlers } from './files/routes.ts';
 import { adminHandlers } from './operator/routes.ts';
 import { ApiError } from './platform/http/api-error.ts';
 import { Bodies } from './platform/http/bodies.ts';
-import { addressTeller } from './platform/http/caller-address.ts';
+import { callerAddresses } from './platform/http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './platform/http/compilers.ts';
-import { guardConnections, wantBody } from './platform/http/connection.ts';
+import { guardConnections, sendContinue } from './platform/http/connection.ts';
 import { refuseConnection, sendError } from './platform/http/errors.ts';
 import { addPage, STRICT_TRANSPORT } from './platform/http/page.ts';
 import type { Params } from './platform/http/params.ts';
@@ -37,14 +37,13 @@ import { transferHandlers } from './transfers/routes.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** Every route, from the folder of its noun. */
 function handlers(
   handleVolume: VolumeHandler,
   bodies: Bodies,
   services: Services,
 ): Record<RouteName, Handler> {
   const { config, log, metrics } = services;
-  const address = addressTeller(config.trustProxy, log);
+  const address = callerAddresses(config.trustProxy, log);
   const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
   return {
     ...accountHandlers(services, address),
@@ -56,9 +55,9 @@ function handlers(
   };
 }
 
-/** Raw bytes of any length, which are not gathered. */
+/** The body is a stream of raw bytes, which is not kept in memory. */
 const isStream = ({ rawBody, bodyBytes }: Route) => rawBody !== undefined && bodyBytes === undefined;
-/** One volume. */
+/** The body is one volume. */
 const isVolume = (route: Route) => isStream(route) && route.rawBody === true;
 
 /** Builds the application; the caller listens. */
@@ -66,8 +65,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const { config, log } = services;
   const upgrades = { shouldUpgradeCallback: isVolumeSocket };
   const idOf = requestIds(config.trustProxy);
-  const concluded = (request: FastifyRequest, reply: FastifyReply) => {
-    // Its handler has done so.
+  const logAnswer = (request: FastifyRequest, reply: FastifyReply) => {
     if (request.routeOptions.config.logsItself) return;
     const { id: reqId, method, routeOptions, caller, params, ip } = request;
     logRequest(services, {
@@ -84,7 +82,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    // None where the client has gone already.
+    // The address is undefined after the client has disconnected.
     trustProxy: (address: string | undefined) => config.trustProxy.contains(address ?? ''),
     ...(config.tls ? { https: { ...config.tls, ...upgrades } } : { http: upgrades }),
     requestTimeout: 0,
@@ -93,14 +91,14 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    // An id of any length is an unknown id; the limit on headers bounds it.
+    // Ids of any length must give 404; the limit of the head bounds them.
     routerOptions: { maxParamLength: 65_536 },
     schemaController: { compilersFactory },
     clientErrorHandler: refuseConnection(log),
     genReqId: ({ headers, socket }) => idOf(headers[REQUEST_ID], socket.remoteAddress),
-    // No hook sees these, of paths that cannot be read.
+    // Malformed paths reach no hook.
     frameworkErrors: (error, request, reply) => {
-      reply.raw.once('finish', () => concluded(request, reply));
+      reply.raw.once('finish', () => logAnswer(request, reply));
       sendError(error, request, reply);
     },
   });
@@ -110,14 +108,14 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const handleVolume = volumeHandler(services);
   const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
   app.addHook('preClose', async () => sockets.close());
-  // The fast lane reads plain sockets; what TLS decrypts comes through Node's server.
+  // The fast lane reads plain sockets; TLS needs Node's server.
   if (config.lane && !config.tls) {
     const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs, idOf);
     app.addHook('preClose', async () => lanes.close());
   }
-  app.addHook('onResponse', async (request, reply) => concluded(request, reply));
+  app.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
   app.setErrorHandler((error, request, reply) => {
-    if (!sendError(error, request, reply)) concluded(request, reply);
+    if (!sendError(error, request, reply)) logAnswer(request, reply);
   });
   app.setNotFoundHandler(async () => {
     throw new ApiError(404, 'no such route');
@@ -126,7 +124,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ [REQUEST_ID]: request.id, ...always });
     bodies.releaseAfter(request, reply);
-    // A body is JSON or a volume by its route, whatever its content type says; Fastify would refuse an odd one.
+    // The route decides how to read the body; Fastify would refuse unusual content types.
     delete request.raw.headers['content-type'];
   });
   app.decorateRequest('bodyText', '');
@@ -138,9 +136,10 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
 
   const guard = authentication(app, services);
   if (config.accel) leaveToNginx(app, services, guard('readVolume').identify!, { begin, idOf, always });
-  // Before the body, so that none is sent in vain, and after it.
+  // Runs before the body, so that none is sent in vain, and again after it.
   const whileWritable = () => services.mode.requireWritable();
-  const askForBody = async (request: FastifyRequest, reply: FastifyReply) => wantBody(request.raw, reply.raw);
+  const askForBody = async (request: FastifyRequest, reply: FastifyReply) =>
+    sendContinue(request.raw, reply.raw);
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
   };
@@ -160,7 +159,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
         hasBytes: route.rawBody !== undefined && !isStream(route),
         logsItself: isVolume(route),
       },
-      // Volumes come in other ways as well, and are checked where all of them meet.
+      // Volumes also arrive on the fast lane and on WebSockets: `volumeHandler` checks all of them.
       ...(isVolume(route)
         ? {}
         : { onRequest: [...onRequest, ...writable, askForBody], preHandler: [...preHandler, ...writable] }),

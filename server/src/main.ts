@@ -4,8 +4,8 @@ import { readConfig } from './config.ts';
 import { UsageError } from './operator/commands/report.ts';
 import { ConfigError, isOsError, StoreUnavailable } from './platform/errors.ts';
 
-/** What a person can fix gets one line; everything else needs its stack. */
-function told(error: unknown): unknown {
+/** One line for errors that a person can fix, the stack for all others. */
+function describeError(error: unknown): unknown {
   if (error instanceof StoreUnavailable) {
     const { cause } = error;
     return `szafa: ${error.message}${cause instanceof Error ? ` (${cause.message})` : ''}`;
@@ -14,7 +14,7 @@ function told(error: unknown): unknown {
   return plain ? `szafa: ${error.message}` : error;
 }
 
-// Nobody else may read what our processes make, or have other programs make.
+// Files of our processes, and of the programs they start, are private.
 process.umask(0o077);
 
 try {
@@ -22,15 +22,15 @@ try {
   if (cluster.isPrimary && command !== undefined) {
     process.exit(await (await import('./operator/commands/main.ts')).runCommand(command, args, process.env));
   }
-  // It reloads; from the first moment on it ends nothing.
+  // SIGHUP reloads the certificate and must never end the process, not even at its start.
   process.on('SIGHUP', () => undefined);
   const config = readConfig(process.env);
-  // Each process loads only its own half, compiled before: somebody waits for every start.
+  // Each process loads only the modules it needs, from the compile cache, for a fast start.
   enableCompileCache();
   if (cluster.isPrimary) await (await import('./primary.ts')).runPrimary(config);
   else await (await import('./worker.ts')).runWorker(config);
 } catch (error) {
-  console.error(told(error));
-  // 1 is for commands that ran and found problems.
+  console.error(describeError(error));
+  // Exit code 1 means that a command ran and found problems.
   process.exit(2);
 }

@@ -5,7 +5,7 @@ import { type Samples, series } from './platform/metrics/registry.ts';
 import { scrubState } from './upkeep/scrub.ts';
 import { VERSION } from './version.ts';
 
-/** What is one for a node, whatever its stores answer. */
+/** Samples of the node itself, available also while the database is away. */
 export async function nodeSamples(
   config: Pick<Config, 'dataFolder' | 'minFreeBytes' | 'scrubMs'>,
 ): Promise<Samples> {
@@ -19,7 +19,7 @@ export async function nodeSamples(
   };
 }
 
-/** What is the same on every node, read from the database when it is asked for: a few rows, however many there are. */
+/** Samples from the database, the same on every node. Reads a few rows, however large the tables are. */
 export async function storeSamples(metadata: Metadata, now = Date.now()): Promise<Samples> {
   const samples: Samples = {};
   for (const state of ['uploading', 'storing', 'failed'] as const) {

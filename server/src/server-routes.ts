@@ -1,4 +1,4 @@
-/** The routes that tell of the server itself: what it offers, its health, its metrics and its documentation. */
+/** The routes about the server itself: its features, health, metrics and API documentation. */
 import { features, PASSKEYS } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readiness } from './operator/readiness.ts';

@@ -4,5 +4,5 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** Of the server, as its package says. */
+/** The version of the server, from its package.json. */
 export const VERSION = version;

@@ -6,7 +6,7 @@ import { shareMetrics } from './platform/metrics/gathering.ts';
 import { connectionSamples, poolSamples, watchEventLoop } from './platform/metrics/process.ts';
 import { openServices } from './services.ts';
 
-/** Serves requests until the primary says `stop`; in-flight requests finish. */
+/** Serves requests until the primary sends `stop`; requests in flight finish. */
 export async function runWorker(settings: Config): Promise<void> {
   const config = { ...settings, tls: await readCertificate() };
   const services = await openServices(config, process.env['SZAFA_PROCESS']!, process.env['SZAFA_NODE']!);
@@ -16,11 +16,11 @@ export async function runWorker(settings: Config): Promise<void> {
     metrics.snapshot({ ...poolSamples(metadata.load), ...(await connectionSamples(app.server)) }),
   );
   const app = await createApp({ ...services, nodeMetrics });
-  // Node closes further connections as soon as they arrive, before they need anything else.
+  // Node closes connections beyond this at once.
   app.server.maxConnections = connectionLimit(descriptorLimit());
   (app.server as { dropMaxConnection?: boolean }).dropMaxConnection = true;
   app.server.on('drop', () => metrics.add('szafa_connections_refused_total'));
-  // Ctrl-C reaches every process of the terminal; only the primary acts on it.
+  // Ctrl-C signals every process of the terminal; only the primary acts on it.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);
   process.on('disconnect', () => process.exit(1));
@@ -36,7 +36,7 @@ export async function runWorker(settings: Config): Promise<void> {
     clearTimeout(deadline);
     process.exit(0);
   });
-  // Fastify would announce every worker; the primary announces the service.
+  // Fastify would log the address of every worker; the primary logs it once.
   services.log.level = 'warn';
   await app.listen({ host: config.host, port: config.port });
   services.log.level = config.logLevel;

@@ -9,7 +9,7 @@ import type { Caller } from '../accounts/sessions.ts';
 import { requireDirInScope, requireTransferInScope } from '../accounts/token-scope.ts';
 import { checked } from '../platform/http/bodies.ts';
 import { addressOf } from '../platform/http/caller-address.ts';
-import { wantBody } from '../platform/http/connection.ts';
+import { sendContinue } from '../platform/http/connection.ts';
 import { type Answer, answerFor, CLIENT_CLOSED, logFault } from '../platform/http/errors.ts';
 import { type Params, volumeNumber } from '../platform/http/params.ts';
 import { countFault, logRequest } from '../platform/http/request-log.ts';
@@ -138,7 +138,7 @@ export function putRoute(handle: VolumeHandler) {
       authorization: raw.headers.authorization,
       forwardedFor: raw.headers['x-forwarded-for']?.toString(),
     };
-    const begin = () => wantBody(raw, reply.raw);
+    const begin = () => sendContinue(raw, reply.raw);
     const remote = raw.socket.remoteAddress ?? '';
     const { status, headers: more, body } = await handle(put, bodyOf(raw), begin, remote, id);
     if (status === CLIENT_CLOSED) return reply.hijack();

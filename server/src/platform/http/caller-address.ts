@@ -9,23 +9,23 @@ import { type Cidrs, isInside, isLoopback, networkOf, plainAddress } from './add
 const ADDED_BY_PROXIES =
   /^(via|forwarded|x-forwarded(-.+)?|x-real-ip|(x|true|fastly)-(cluster-)?client-ip|x-original-.+|x-envoy-.+|cf-.+|x-arr-.+|x-amzn-trace-id|x-cloud-trace-context)$/;
 
-/** Where a request comes from, as far as that can be known. */
+/** Where a request comes from, as far as known. */
 export interface CallerAddress {
-  /** The address that limits go by; of IPv6 its network. */
+  /** The address that limits apply to; for IPv6 its /64 network. */
   network: string;
-  /** It is that of a proxy which nobody named: everybody behind it has the same. */
+  /** The address is that of a proxy missing from SZ_TRUST_PROXY: all its users share it. */
   shared: boolean;
-  /** The address that is the caller's own beyond doubt, which a pull may reach. */
+  /** The caller's own address, if certain: a pull may reach it. */
   own: string | undefined;
 }
 
 /**
- * `ip` is what the X-Forwarded-For of trusted proxies says. Where a request came through any other proxy, the address is
- * the proxy's and so nobody's own: to call it the caller's would let everybody reach what listens beside the proxy.
+ * `ip` comes from the X-Forwarded-For of trusted proxies. Behind any other proxy it is the proxy's address, and no caller's own:
+ * otherwise everyone could make pulls reach services beside the proxy.
  */
 export function callerAddress(request: IncomingMessage, ip: string, trusted: Cidrs): CallerAddress {
   const peer = request.socket.remoteAddress ?? '';
-  const hidden = trusted.contains(peer) ? hasOthersBefore(request, ip, trusted) : cameThroughProxy(request);
+  const hidden = trusted.contains(peer) ? isProxied(request, ip, trusted) : cameThroughProxy(request);
   return {
     network: networkOf(ip),
     shared: hidden && isInside(ip),
@@ -33,8 +33,8 @@ export function callerAddress(request: IncomingMessage, ip: string, trusted: Cid
   };
 }
 
-/** Behind trusted proxies: the one that they name handed on a request of somebody else, or no proxy named anyone. */
-function hasOthersBefore(request: IncomingMessage, ip: string, trusted: Cidrs): boolean {
+/** Behind trusted proxies: whether the address they name is another proxy's, or they name none. */
+function isProxied(request: IncomingMessage, ip: string, trusted: Cidrs): boolean {
   const entries = forwardedFor(request);
   if (entries.length === 0) return cameThroughProxy(request);
   const first = entries.findLastIndex((entry) => !trusted.contains(entry));
@@ -51,8 +51,8 @@ function forwardedFor(request: IncomingMessage): string[] {
 }
 
 /**
- * What a proxy leaves behind: its headers; HTTP/1.0, which nginx speaks unless told otherwise; and on a loopback
- * connection, a Host that is not this machine's: whoever is here asks for this machine.
+ * Signs of a proxy: its headers; HTTP/1.0, which is nginx's default; and on a loopback connection, a Host that is not
+ * this machine.
  */
 function cameThroughProxy(request: IncomingMessage): boolean {
   if (request.httpVersion === '1.0') return true;
@@ -70,26 +70,23 @@ function isHere(host: string): boolean {
   );
 }
 
-/** The same for requests of the service; tells once that a proxy should be named. */
-export function addressTeller(trusted: Cidrs, log: Log): (request: FastifyRequest) => CallerAddress {
-  let told = false;
+/** Finds the address of a request. Warns once about a proxy that is not in SZ_TRUST_PROXY. */
+export function callerAddresses(trusted: Cidrs, log: Log): (request: FastifyRequest) => CallerAddress {
+  let hasWarned = false;
   return ({ raw, ip }) => {
     const address = callerAddress(raw, ip, trusted);
-    if (address.shared && !told) {
-      told = true;
+    if (address.shared && !hasWarned) {
+      hasWarned = true;
       log.warn(
         { ip },
-        'requests come through a proxy that is not in SZ_TRUST_PROXY: all its users count as one address, and none of them can pull',
+        'requests come through a proxy that is not in SZ_TRUST_PROXY: its users share one address for all limits, and cannot pull. Add the proxy',
       );
     }
     return address;
   };
 }
 
-/**
- * The closest address that is not a trusted proxy's, of a request that no Fastify has read. It is the function behind Fastify's
- * `request.ip`, so that a caller has one address whichever way it comes.
- */
+/** The same as Fastify's `request.ip`, for requests that Fastify has not read. */
 export function addressOf(remote: string, forwardedFor: string | undefined, trusted: Cidrs): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
   const request = { socket: { remoteAddress: remote }, headers };

@@ -5,7 +5,7 @@ import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
 import { namedSchemas } from './schemas.ts';
 
-/** For its first use: the compilers of all routes and answers at once took a quarter of a worker's start. */
+/** Compiles at the first use: compiling all routes and answers at once took a quarter of a worker's start. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
@@ -14,14 +14,14 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-// Numbers beyond those of a double are numbers: a huge dir_id is an integer, and is nobody's directory.
+// Numbers too large for a double are still numbers: a huge dir_id is valid, and nobody's directory.
 const ajv = once(() => new Ajv({ schemas: namedSchemas(), strictNumbers: false }));
 const named = once(() => {
   const pairs = namedSchemas().map((schema) => [(schema as { $id: string }).$id, schema]);
   return Object.fromEntries(pairs) as Record<string, Schema>;
 });
 
-/** What checks a value by a schema with a name. */
+/** The validator of a named schema. */
 export const validatorOf = <T>(name: string) => ajv().getSchema<T>(name) as ValidateFunction<T>;
 
 const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
@@ -35,7 +35,7 @@ const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
   return validate;
 };
 
-/** Init by one of its two schemas, so that what is wrong is told by the one that was meant. */
+/** Validates init by the one of its two schemas that was meant, so that the message fits. */
 export const compileInitValidator: FastifySchemaCompiler<object> = () => {
   const validate: FastifyValidationResult = (value) => {
     const check = validatorOf(isStreamedInit(value) ? 'StreamedInit' : 'Init');
@@ -46,7 +46,7 @@ export const compileInitValidator: FastifySchemaCompiler<object> = () => {
   return validate;
 };
 
-/** What the handler checks. */
+/** For bodies that the handler validates. */
 export const compileNoValidator: FastifySchemaCompiler<object> = () => () => true;
 
 const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
@@ -54,7 +54,7 @@ const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
   return (value) => compiled()(value);
 };
 
-/** Said when the application is made: Fastify loads its own compilers otherwise. It types them by those. */
+/** Without these Fastify loads its own compilers, by which it also types them. */
 export const compilersFactory = {
   buildValidator: () => compileValidator as never,
   buildSerializer: () => compileSerializer as never,

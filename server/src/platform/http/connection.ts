@@ -4,16 +4,16 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 
-/** A body nobody wants is read and thrown away up to here, so that the client gets to see the answer. */
+/** An unwanted body is read and discarded up to this size, so that the client gets to see the answer. */
 export const DRAIN_BYTES = 64 * 1024 * 1024;
-/** What a piece of it counts at least: chunks of a byte each cost as much CPU. */
+/** Each piece counts at least this: chunks of one byte cost as much CPU. */
 const LEAST_DRAINED_BYTES = 1024;
-/** A client of the volume socket that never reads is disconnected when this much of what it was sent piles up here. */
+/** A client of the volume socket that leaves this much unread is disconnected. */
 export const MOST_UNREAD_BYTES = 64 * 1024;
 
-/** What a client sent before it knew better has arrived by then. */
+/** Requests that a client sent before it saw the close have arrived by then. */
 const RETIRE_MS = 500;
-/** A balancer has closed by then what it keeps open and does not use: `keepalive_timeout` in deploy/nodes.conf is less. */
+/** A balancer has closed its idle connections by then: `keepalive_timeout` in deploy/nodes.conf is shorter. */
 const BALANCER_RETIRE_MS = 5000;
 
 interface Exchange {
@@ -22,9 +22,8 @@ interface Exchange {
 }
 
 /**
- * What happens on a connection around the routes: silence ends it, unless it is the service that is at work;
- * a body nobody wanted is drained; `Expect: 100-continue` is answered only once the body is wanted. Returns what a request that
- * does not come to a route is to begin with.
+ * Handles connections around the routes: closes silent ones unless the server is at work, drains unwanted bodies, and answers
+ * `Expect: 100-continue` only once the body is wanted. Returns a function to call first for requests that reach no route.
  */
 export function guardConnections(
   app: FastifyInstance,
@@ -45,19 +44,19 @@ export function guardConnections(
   });
 
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // Without a Host header Node has refused it already, and asks all the same.
+    // Without a Host header Node has answered already, and emits this all the same.
     if (response.writableEnded) return;
     awaitsContinue.add(request);
     app.routing(request, response);
   });
 
   const guard = (request: IncomingMessage, response: ServerResponse) => {
-    // A socket that was asked once knows it also when the client is gone; its request is still to be logged then.
+    // Node caches the address on first use; the log needs it after the client is gone.
     void request.socket.remoteAddress;
     current.set(request.socket, { request, response });
     response.on('finish', () => {
       drain(request);
-      // Node ends what is idle when it closes, and what was told that this answer is its last; the others would be waited for.
+      // On close, Node ends idle connections and those marked as last; it would wait for all others.
       if (closing) endAfter(request);
     });
   };
@@ -72,7 +71,7 @@ export function guardConnections(
   return guard;
 }
 
-/** Sends the last bytes of a connection. It is closed when this time is over, whatever the client sends or does not read. */
+/** Sends the last bytes of a connection and closes it after this time, whatever the client still sends or does not read. */
 export function endWithin(socket: Socket, ms: number, last: string | Buffer): void {
   const late = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(late));
@@ -80,28 +79,27 @@ export function endWithin(socket: Socket, ms: number, last: string | Buffer): vo
 }
 
 /**
- * Nobody new is let in, and whoever is connected has this long for a request that may be on its way: a balancer keeps
- * connections, and cannot send a POST a second time when one is closed under it. Each answer from now on is the last of its
- * connection, which Fastify sees to.
+ * Accepts no new connections, and waits this long for requests that may be on their way: a balancer keeps connections open, and
+ * cannot repeat a POST when one closes under it. Fastify marks each answer from now on as the last of its connection.
  */
 async function retire(server: Server, ms: number): Promise<void> {
   const empty = once(server, 'close');
-  // Only the part of `close` that stops listening; all of it would end what is idle at once.
+  // The `close` of net.Server only stops listening; that of http.Server would end idle connections at once.
   NetServer.prototype.close.call(server);
   await Promise.race([empty, sleep(ms)]);
 }
 
 const awaitsContinue = new WeakSet<IncomingMessage>();
 
-/** Tells a client that asked first to send its body. */
-export function wantBody(request: IncomingMessage, response: ServerResponse): void {
+/** Sends `100 Continue` to a client that waits for it. */
+export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if (awaitsContinue.delete(request)) response.writeContinue();
 }
 
 function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   if (awaitsContinue.has(request)) {
-    // It never sent the body and may or may not do so now: only a new connection is clear.
+    // The client may or may not send the body now: only a new connection is unambiguous.
     request.socket.destroySoon();
     return;
   }

@@ -29,7 +29,7 @@ export interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Values for the examples, by the name of the field; together they announce an empty file. */
+/** Values for the examples, by field name; together they describe an empty file. */
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const FILE_ID = '0'.repeat(32);
 const SAMPLES: Record<string, unknown> = {
@@ -70,7 +70,7 @@ const SAMPLES: Record<string, unknown> = {
 
 /** The OpenAPI document as one page that needs no script. */
 export function docsPage({ info, paths, components }: Document) {
-  // With what every reference leads to in its place.
+  // Replaces every reference by its schema.
   const resolved = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value), (_key, part) =>
       part?.$ref ? resolved(components.schemas[part.$ref.replace('#/components/schemas/', '')]) : part,
@@ -112,13 +112,13 @@ ${requestBody ? `<h4>Body</h4><div>${contentOf(requestBody)}</div>` : ''}
 <h4>Example</h4><pre tabindex="0">${escapeHtml(example(operation))}</pre></section>`;
 }
 
-/** A body: what it is for, and its shape. */
+/** Description and fields of a body. */
 function contentOf({ description, content }: Content): string {
   const schema = content?.['application/json']?.schema;
   return `${escapeHtml(description ?? schema?.description ?? '')} ${schema ? shape(schema) : ''}`;
 }
 
-/** Errors in a word, other objects field by field. */
+/** Short for errors, field by field for other objects. */
 function shape(schema: Schema): string {
   const { anyOf, properties } = schema;
   if (anyOf) return anyOf.map(shape).join(' or ');
@@ -140,7 +140,7 @@ function field(name: string, schema: Schema, required: boolean): string {
   return `<li><code>${escapeHtml(name)}</code> <i>${escapeHtml(about)}</i> ${escapeHtml(description)}${fields(items ?? schema)}`;
 }
 
-/** The type of a value and its limits, as a person would say it. */
+/** The type of a value and its limits, in words. */
 function typeOf(schema: Schema): string {
   const { type = 'any', anyOf, items, pattern, minimum, maximum, minItems, maxItems } = schema;
   if (schema.enum) return schema.enum.map((value: unknown) => JSON.stringify(value)).join(' or ');
@@ -153,18 +153,18 @@ function typeOf(schema: Schema): string {
   return `${type}${minimum === undefined ? '' : range}${pattern ? ` matching ${pattern}` : ''}`;
 }
 
-/** Of files, which is the only list of texts that is sent. */
+/** File ids are the only lists of strings in a request. */
 const areIds = ({ items }: Schema) => items?.type === 'string';
 
-/** A command that does it. */
+/** A curl command for the operation. */
 function example({ method, path, security, requestBody, responses, parameters = [] }: Operation): string {
   const conditions = parameters.map(({ name }) => name).filter((name) => /^If-/i.test(name));
   const json = requestBody?.content?.['application/json']?.schema;
   const raw = requestBody && !json;
-  // Of several the first, which is the one of the specification.
+  // The first of several is the one in the specification.
   const { properties = {}, required = [] } = json?.anyOf?.[0] ?? json ?? {};
   const all = Object.keys(properties);
-  // What may be absent is shown where the schema has an example of it.
+  // Optional fields are shown if the schema has an example.
   const names = required.length
     ? all.filter((name) => required.includes(name) || properties[name]?.examples)
     : all;

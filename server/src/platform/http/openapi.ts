@@ -1,7 +1,4 @@
-/**
- * The OpenAPI document. Its generator is loaded, and the document made, when somebody asks for it: it would be a part of every
- * start, and most workers are never asked.
- */
+/** The OpenAPI document. It is generated on the first request, since most workers never get one. */
 import swagger, { type SwaggerOptions } from '@fastify/swagger';
 import { type Route, routes } from '@szafa/protocol';
 import Fastify from 'fastify';
@@ -21,11 +18,11 @@ const OPTIONS: SwaggerOptions = {
         'Errors are {error}; those of the token check (401) and the file ownership check (403) are {detail}.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // Wherever the document was read from.
+    // Relative to the address of the document.
     servers: [{ url: '/' }],
     components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
   },
-  // The generator takes every body for a required one, and has names of its own for HEAD.
+  // The generator marks every body as required, and names HEAD operations itself.
   transformObject: (document) => {
     const { openapiObject } = document as unknown as { openapiObject: Document };
     for (const [name, { path, method, optionalBody }] of Object.entries<Route>(routes)) {
@@ -38,7 +35,7 @@ const OPTIONS: SwaggerOptions = {
   refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
 };
 
-/** Of the routes as the service has them, in an application that serves nobody. */
+/** Generated from the same routes, in an application that does not listen. */
 export async function openapiDocument(): Promise<Document> {
   const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory } });
   for (const schema of namedSchemas()) app.addSchema(schema);

@@ -1,4 +1,4 @@
-/** What routes with such a part in their path find there. */
+/** Parameters in the paths of routes. */
 export type Params = {
   transfer_id: string;
   file_id: string;
@@ -12,7 +12,7 @@ export type Params = {
   number: string;
 };
 
-/** NaN for what is not a volume number in decimal. */
+/** NaN if the text is not a decimal volume number. */
 export function volumeNumber(text: string): number {
   return /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN;
 }

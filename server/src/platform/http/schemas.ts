@@ -2,7 +2,7 @@ import { answersOf, type Route, routes } from '@szafa/protocol';
 import type { FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
 
-/** Schemas with a name, found in the route table; each is registered once and referred to. */
+/** The named schemas of the route table; each is registered once and referred to. */
 export function namedSchemas(): TSchema[] {
   const found = new Map<string, TSchema>();
   const visit = (value: unknown): void => {
@@ -27,7 +27,7 @@ function refer(value: unknown, atTop = true): unknown {
 const ERROR = { $ref: 'Error#' };
 const UNAUTHORIZED = { $ref: 'Detail#' };
 
-/** What Fastify validates and serialises by, and what the OpenAPI document shows; `name` is what generators call it. */
+/** The schema for Fastify and for the OpenAPI document, where `name` is the operation's id. */
 export function schemaOf(name: string, route: Route): FastifySchema {
   const response: Record<number, unknown> = {};
   const isOpen = route.access === 'open';
@@ -54,24 +54,24 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   if (route.headers) schema['headers'] = refer(route.headers);
   if (route.rawBody) {
     schema['consumes'] = ['application/octet-stream'];
-    // Accepts anything: the receiver checks the bytes.
+    // No validation: the receiver checks the bytes.
     schema['body'] = { description: route.rawBody === true ? 'raw bytes of the volume' : route.rawBody };
   }
   return schema as FastifySchema;
 }
 
-/** What a status says on every route. */
+/** Descriptions of the status codes. */
 const MEANING: Record<number, string> = {
   200: 'done',
-  400: 'something in the request is wrong; the message says what',
-  401: 'unknown username or wrong password; or the password is right, and a code is asked for',
+  400: 'the request is not valid; the message says why',
+  401: 'unknown username or wrong password; or the password is right and a code is needed',
   403: 'not allowed, not for this token, or not yours',
   404: 'not found',
   408: 'the body, or the request, took too long',
   409: 'conflicts with what is there, or failed on the disk',
-  410: 'it was there, and is over; the answer says why',
-  411: 'the length of the body must be known',
-  412: 'it is not what was expected any more',
+  410: 'no longer available; the answer says why',
+  411: 'the length of the body is missing',
+  412: 'it has changed since it was read',
   413: 'the body is too large',
   416: 'the range is outside the volume',
   428: 'neither If-Match nor If-None-Match: * was sent',

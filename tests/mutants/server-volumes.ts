@@ -86,8 +86,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a volume that did not come in whole stays in the tmp folder',
     file: 'server/src/platform/volumes/folder.ts',
-    find: '      await rm(unfinished, { force: true });\n      // The group went away',
-    replace: '      // The group went away',
+    find: '      await rm(unfinished, { force: true });\n      if (',
+    replace: '      if (',
     tests: [FOLDER, 'tests/blackbox/volumes.test.ts'],
   },
   {
@@ -156,10 +156,10 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'reads that wait for the disk hold everybody up',
-    file: 'server/src/platform/volumes/read-pace.ts',
+    file: 'server/src/platform/volumes/sender.ts',
     find: 'this.#threaded = this.#penalty;',
     replace: 'this.#threaded = 0;',
-    tests: ['server/test/read-pace.test.ts'],
+    tests: ['server/test/sender.test.ts'],
   },
   {
     name: 'more bytes are sent than were announced',

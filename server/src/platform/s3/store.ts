@@ -4,10 +4,15 @@ import type { Volume } from '@szafa/protocol';
 import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from '../volumes/body.ts';
-import { accountIdIn, checkedAccountId, parseDocument } from '../volumes/documents.ts';
+import {
+  accountIdIn,
+  checkedAccountId,
+  formatManifest,
+  parseDocument,
+  parseManifest,
+} from '../volumes/documents.ts';
 import { nameOf, newName, numbersOf, volumeNamed } from '../volumes/names.ts';
 import { SegmentPool } from '../volumes/segments.ts';
-import { parseManifest, textOfManifest } from '../volumes/specification.ts';
 import type {
   AccountDocument,
   Manifest,
@@ -108,7 +113,7 @@ export class S3Store implements VolumeStore {
   }
 
   async writeManifest(manifest: Manifest): Promise<void> {
-    await this.#client.write(keys.manifest(manifest.file_id), Buffer.from(textOfManifest(manifest)));
+    await this.#client.write(keys.manifest(manifest.file_id), Buffer.from(formatManifest(manifest)));
   }
 
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {

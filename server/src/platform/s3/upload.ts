@@ -95,7 +95,7 @@ class UploadSink implements Sink {
     clearInterval(this.#trickle);
     const rest = this.#held ?? this.#segments[this.#current]!.subarray(this.#flushed, this.#filled);
     if (this.#hash.update(rest).digest('hex') !== sha256) {
-      throw new VolumeRejected('digest', 'the SHA-256 of the volume is not the declared one');
+      throw new VolumeRejected('digest', 'the SHA-256 of the volume differs from the declared one');
     }
     if (!this.#request) {
       // All of it is still here, so it may be tried again.

@@ -1,25 +1,25 @@
 import type { Readable } from 'node:stream';
 
-/** Takes the bytes of a body as they come. */
+/** Takes the bytes of a body as they arrive. */
 export interface Sink {
-  /** Where the next bytes are to be put; never empty. */
+  /** Memory for the next bytes; never empty. */
   target(): Uint8Array;
-  /** `count` bytes have been put into the target. A promise means: wait for it before asking for the next target. */
+  /** Reports `count` bytes written to the target. A promise must be awaited before the next `target`. */
   advance(count: number): Promise<void> | undefined;
 }
 
-/** The bytes of a volume on their way in, from wherever they come. */
+/** The arriving bytes of a volume, from any transport. */
 export interface Body {
-  /** Puts all bytes into the sink, in order; rejects when the sink does or when the sender breaks off. */
+  /** Writes all bytes to the sink, in order. Rejects if the sink fails or the sender disconnects. */
   pour(sink: Sink): Promise<void>;
 }
 
-/** The sender went away, or fell silent, before the body was whole. */
+/** The sender disconnected or timed out before the body was complete. */
 export class Disconnected extends Error {
   override name = 'Disconnected';
 }
 
-/** A stream as a body; it is left as it is when the sink fails, so that an answer can still be sent. */
+/** A stream as a body. A failing sink does not destroy it, so that an answer can still be sent. */
 export class StreamBody implements Body {
   readonly #stream: Readable;
 
@@ -35,7 +35,7 @@ export class StreamBody implements Body {
   }
 }
 
-/** Copies bytes into a sink; a promise where it has to wait for room. */
+/** Copies bytes into a sink; returns a promise if it has to wait for the sink. */
 export function copyInto(bytes: Uint8Array, sink: Sink): Promise<void> | undefined {
   for (let from = 0; from < bytes.length; ) {
     const target = sink.target();

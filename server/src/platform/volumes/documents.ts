@@ -1,4 +1,8 @@
-/** The store has text under a name of ours that is not what we write there. */
+/** The documents beside the volumes: manifests and accounts, as JSON. */
+import { limits, type Volume } from '@szafa/protocol';
+import type { Manifest } from './store.ts';
+
+/** A document in the store is not what the server writes. */
 export class BrokenDocument extends Error {
   override name = 'BrokenDocument';
 }
@@ -8,13 +12,14 @@ export function parseDocument<T extends object>(name: string, text: string): T {
   try {
     document = JSON.parse(text);
   } catch (cause) {
-    throw new BrokenDocument(`${name} is no document`, { cause });
+    throw new BrokenDocument(`${name} is not a valid document`, { cause });
   }
-  if (typeof document !== 'object' || document === null) throw new BrokenDocument(`${name} is no document`);
+  if (typeof document !== 'object' || document === null)
+    throw new BrokenDocument(`${name} is not a valid document`);
   return document as T;
 }
 
-/** Random ids, and the words for those who are not registered users. */
+/** Random ids, and fixed words for callers without an account. */
 const ACCOUNT_ID = /^[0-9a-z]{1,32}$/;
 
 export const isAccountId = (text: unknown) => typeof text === 'string' && ACCOUNT_ID.test(text);
@@ -24,8 +29,65 @@ export function checkedAccountId(id: string): string {
   return id;
 }
 
-/** The account whose document has that name, if it is one. */
+/** The id of the account whose document has this name; undefined for other names. */
 export function accountIdIn(name: string): string | undefined {
   const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : '';
   return isAccountId(id) ? id : undefined;
+}
+
+/** The volumes of a group as a manifest stores them, in less than half the bytes of a list of objects. */
+interface PackedVolumes {
+  /** All SHA-256 digests, concatenated, in Base64. */
+  digests: string;
+  /** Run lengths of equal sizes. */
+  sizes: [size: number, count: number][];
+}
+
+const DIGEST_BYTES = 32;
+
+export function packVolumes(volumes: Volume[]): PackedVolumes {
+  const sizes: [number, number][] = [];
+  for (const { size } of volumes) {
+    const last = sizes.at(-1);
+    if (last?.[0] === size) last[1]++;
+    else sizes.push([size, 1]);
+  }
+  const digests = Buffer.from(volumes.map(({ sha256 }) => sha256).join(''), 'hex').toString('base64');
+  return { digests, sizes };
+}
+
+export function unpackVolumes(document: PackedVolumes): Volume[] {
+  if (!isPacked(document)) throw new BrokenDocument('the list of volumes in a manifest is malformed');
+  const digests = Buffer.from(document.digests, 'base64').toString('hex');
+  const volumes: Volume[] = [];
+  for (const [size, count] of document.sizes) {
+    for (let i = 0; i < count; i++) {
+      const at = volumes.length * DIGEST_BYTES * 2;
+      volumes.push({ idx: volumes.length + 1, size, sha256: digests.slice(at, at + DIGEST_BYTES * 2) });
+    }
+  }
+  return volumes;
+}
+
+/** A manifest as the store keeps it. */
+export const formatManifest = (manifest: Manifest) =>
+  JSON.stringify({ ...manifest, volumes: packVolumes(manifest.volumes) });
+
+export function parseManifest(name: string, text: string): Manifest {
+  const { volumes, ...rest } = parseDocument<Omit<Manifest, 'volumes'> & { volumes: PackedVolumes }>(
+    name,
+    text,
+  );
+  return { ...rest, volumes: unpackVolumes(volumes) };
+}
+
+function isPacked(document: PackedVolumes | undefined): document is PackedVolumes {
+  const { digests, sizes } = document ?? {};
+  if (typeof digests !== 'string' || !Array.isArray(sizes)) return false;
+  let total = 0;
+  for (const entry of sizes) {
+    if (!Array.isArray(entry) || !Number.isSafeInteger(entry[1]) || entry[1] < 1) return false;
+    total += entry[1];
+  }
+  return total <= limits.volumesPerFile && Buffer.byteLength(digests, 'base64') === total * DIGEST_BYTES;
 }

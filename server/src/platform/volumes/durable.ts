@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const fsync = promisify(fsyncCallback);
 const writeAll = promisify(writeFileCallback);
 
-/** A rename is durable once its folder is. Works for files as well. */
+/** Syncs a folder, which makes renames in it durable. Works for files as well. */
 export async function syncFolder(path: string): Promise<void> {
   const fd = openSync(path, constants.O_RDONLY);
   try {
@@ -21,7 +21,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 export async function writeDurably(path: string, text: string): Promise<void> {
-  // O_DSYNC: what is written is on disk, in one call.
+  // With O_DSYNC the write returns when the bytes are on disk.
   const { O_WRONLY, O_CREAT, O_EXCL, O_DSYNC } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DSYNC, 0o600);
   try {

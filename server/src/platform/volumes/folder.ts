@@ -7,13 +7,12 @@ import type { Volume } from '@szafa/protocol';
 import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from './body.ts';
-import { accountIdIn, checkedAccountId, parseDocument } from './documents.ts';
+import { accountIdIn, checkedAccountId, formatManifest, parseDocument, parseManifest } from './documents.ts';
 import { ifMissing, syncFolder, writeDurably } from './durable.ts';
 import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { Sender } from './sender.ts';
-import { parseManifest, textOfManifest } from './specification.ts';
 import type {
   AccountDocument,
   Manifest,
@@ -31,19 +30,19 @@ const PREFIX = /^[0-9a-f]{2}$/;
 /** As `remove` names them. */
 const REMOVED = /^[0-9a-f]{32}-[0-9a-f]{12}$/;
 const RECLAIMED_AT_ONCE = 1000;
-/** For 32 uploads and 32 downloads at full speed; the others make do with less. */
+/** Enough for 32 uploads and 32 downloads at full speed. */
 const POOL_SEGMENTS = 64;
-/** Large writes are what a disk likes; what is read must still be in the core's cache when it is sent. */
+/** Large writes suit the disk; bytes read must still be in the CPU's cache when they are sent. */
 const RECEIVE_BYTES = 1024 * 1024;
 const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
 const MANIFEST = 'manifest.json';
-/** With `groupReads`: who knows the name of a volume may read it; nobody may list, and documents stay closed. */
+/** With `groupReads` the group may read volumes whose names it knows; it may not list, and documents stay private. */
 const GROUP_FOLDER = 0o710;
 const GROUP_VOLUME = 0o640;
 
 export interface FolderOptions {
-  /** The volumes, and nothing else, can be read by the group that this process runs in. */
+  /** The group of this process may read the volumes, and nothing else. */
   groupReads?: boolean;
 }
 
@@ -52,17 +51,16 @@ export interface FolderOptions {
  *
  *     volumes/ab/<id>/<n>-<sha256>    the volumes of one group, from its first volume to deletion; 0 is the thumbnail
  *     volumes/ab/<id>/manifest.json   the file's record, written at complete
- *     accounts/<id>.json              what an account is rebuilt from
- *     volumes/store-id, store-mark    which store this is, and which database used it last
- *     volumes/service-id              which service it is of
- *     tmp/<process>/                  bodies on their way in
- *     trash/                          groups on their way out
+ *     accounts/<id>.json              the document of an account
+ *     volumes/store-id, store-mark    the store's id, and which database used it last
+ *     volumes/service-id              the server's id
+ *     tmp/<process>/                  bodies that are arriving
+ *     trash/                          groups that were removed
  *
- * All on one filesystem, so that every change is a rename.
- * One file, although a long one: whoever changes the layout sees all of it.
+ * All on one filesystem, so that every change is a rename. One file: the whole layout is here.
  *
- * What only touches names (open, rename, mkdir) is called synchronously: it takes microseconds, less than the way to
- * a thread and back. What moves bytes or waits for the disk is not.
+ * Calls that only touch names (open, rename, mkdir) are synchronous: they take microseconds, less than a thread's round trip.
+ * Calls that move bytes or wait for the disk are asynchronous.
  */
 export class FolderStore implements VolumeStore {
   readonly removesAtOnce = true;
@@ -74,7 +72,7 @@ export class FolderStore implements VolumeStore {
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
   readonly #sender = new Sender(new SegmentPool(POOL_SEGMENTS, SEND_BYTES));
 
-  /** `process` names this process among those that share the folder. */
+  /** `process` names this process among all that share the folder. */
   constructor(root: string, process: string, { groupReads = false }: FolderOptions = {}) {
     this.#root = root;
     this.#groupReads = groupReads;
@@ -82,7 +80,7 @@ export class FolderStore implements VolumeStore {
     this.#tmp = join(root, 'tmp', process);
   }
 
-  /** Makes the layout; needed once before any process opens the store. */
+  /** Creates the folders; needed once before any process opens the store. */
   static async prepare(root: string, { groupReads = false }: FolderOptions = {}): Promise<void> {
     await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
     await mkdir(join(root, 'trash'), { recursive: true, mode: 0o700 });
@@ -99,7 +97,7 @@ export class FolderStore implements VolumeStore {
     for (const folder of [join(root, 'volumes'), root, dirname(root)]) await syncFolder(folder);
   }
 
-  /** Deletes unfinished bodies of a process that has ended; without a name, of all processes. Keeps what no process made. */
+  /** Deletes unfinished bodies of an ended process; without a name, of all processes. Keeps files that are not ours. */
   static async discardUnfinished(root: string, process?: string): Promise<void> {
     const tmp = join(root, 'tmp');
     const names =
@@ -108,13 +106,13 @@ export class FolderStore implements VolumeStore {
   }
 
   async create(): Promise<void> {
-    // The first volume makes the folder.
+    // The first volume creates the folder.
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const folder = this.#group(id);
     const unfinished = this.#newTemp();
-    // Only now: a group that goes away while the body comes in must not come back.
+    // Before the body arrives: a group that is removed in the meantime must not come back.
     this.#makeGroup(folder);
     try {
       await receive(unfinished, volume, body, this.#receiving);
@@ -122,13 +120,12 @@ export class FolderStore implements VolumeStore {
       await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
     } catch (error) {
       await rm(unfinished, { force: true });
-      // The group went away while the body came in: the transfer was cancelled or ran out.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new GroupGone(id);
       throw error;
     }
   }
 
-  /** It is looked at once it has been moved aside: what arrives meanwhile is another one. */
+  /** Checks the volume after moving it aside, so that one that arrives in the meantime is not affected. */
   async withdraw(
     id: string,
     named: VolumeName,
@@ -159,7 +156,7 @@ export class FolderStore implements VolumeStore {
   }
 
   async writeManifest(manifest: Manifest): Promise<void> {
-    await this.#replace(this.#group(manifest.file_id), MANIFEST, textOfManifest(manifest));
+    await this.#replace(this.#group(manifest.file_id), MANIFEST, formatManifest(manifest));
   }
 
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
@@ -174,7 +171,7 @@ export class FolderStore implements VolumeStore {
       await rm(unfinished, { force: true });
       throw error;
     }
-    await writeDurably(join(folder, MANIFEST), textOfManifest(manifest));
+    await writeDurably(join(folder, MANIFEST), formatManifest(manifest));
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   }
 
@@ -259,7 +256,7 @@ export class FolderStore implements VolumeStore {
     const folder = this.#group(id);
     const aside = join(this.#root, 'trash', `${id}-${randomBytes(6).toString('hex')}`);
     const moved = await rename(folder, aside).then(() => true, ifMissing(false));
-    // Not synced, it may come back after a power cut: as a group that nobody knows, of which the sweeper tells.
+    // Without the sync, a power cut may bring the group back as an orphan, which the sweeper reports.
     if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
   }
 
@@ -319,13 +316,13 @@ export class FolderStore implements VolumeStore {
     if (made !== undefined) this.#letGroup(folder, GROUP_FOLDER);
   }
 
-  /** Gives a volume that is whole its name. */
+  /** Gives a complete volume its final name. */
   #place(unfinished: string, path: string): void {
     this.#letGroup(unfinished, GROUP_VOLUME);
     renameSync(unfinished, path);
   }
 
-  /** After it was made: the umask closes everything. */
+  /** Needed after creation, because the umask removes all rights of the group. */
   #letGroup(path: string, mode: number): void {
     if (this.#groupReads) chmodSync(path, mode);
   }
@@ -353,7 +350,7 @@ export class FolderStore implements VolumeStore {
   }
 }
 
-/** Where the group is, below the folder of volumes. */
+/** The path of a group below the folder of volumes. */
 function placeOf(id: string): string {
   if (!ID.test(id)) throw new TypeError('not the id of a volume group');
   return `${id.slice(0, 2)}/${id}`;
@@ -361,7 +358,7 @@ function placeOf(id: string): string {
 
 const idOfRemoved = (name: string) => name.slice(0, 32);
 
-/** Another came in, or the whole group went away. */
+/** The volume arrived again, or the whole group was removed. */
 function unlessReplaced(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error;
 }

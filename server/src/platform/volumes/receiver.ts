@@ -11,14 +11,13 @@ const truncate = promisify(fs.ftruncate);
 const datasync = promisify(fs.fdatasync);
 const { O_WRONLY, O_CREAT, O_EXCL, O_DIRECT, O_DSYNC } = fs.constants;
 
-/** Volumes up to this size are written at once, and durably; page alignment would cost more than it saves. */
+/** Volumes up to this size are written in one durable call; page alignment would cost more than it saves. */
 const SMALL_BYTES = 128 * 1024;
 const PLAIN_SEGMENT_BYTES = 64 * 1024;
 
 /**
- * The one receiver: size and SHA-256 are checked while the bytes stream into `path`, and when it resolves they
- * are on disk. Bytes are gathered into segments; one is filled while the other is written past the page cache
- * (O_DIRECT), where the filesystem can.
+ * Receives a volume into `path` and checks its size and SHA-256. The bytes are on disk when this resolves. One segment is
+ * filled while the other is written, past the page cache (O_DIRECT) where the filesystem supports it.
  */
 export async function receive(path: string, volume: Volume, body: Body, pool: SegmentPool): Promise<void> {
   const small = volume.size <= SMALL_BYTES;
@@ -35,7 +34,7 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
         await fileSink.settled();
       }
       await fileSink.verify();
-      // An empty volume was never written.
+      // An empty volume was not written.
       if (!small || volume.size === 0) await datasync(fd);
     } finally {
       fs.closeSync(fd);
@@ -46,7 +45,7 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
 }
 
 function ownSegments(size: number): Segment[] {
-  // One byte more than the volume, so that a body that is too long shows.
+  // One byte more than the volume, to notice a body that is too long.
   if (size <= SMALL_BYTES) return [new Uint8Array(size + 1)];
   return [new Uint8Array(PLAIN_SEGMENT_BYTES), new Uint8Array(PLAIN_SEGMENT_BYTES)];
 }
@@ -56,7 +55,7 @@ function openForWriting(path: string, wantDirect: boolean): { fd: number; direct
     try {
       return { fd: fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DIRECT, 0o600), direct: true };
     } catch (error) {
-      // tmpfs and some network filesystems know no O_DIRECT; they may have made the file all the same.
+      // tmpfs and some network filesystems lack O_DIRECT; they may have created the file all the same.
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
     }
   }
@@ -98,7 +97,7 @@ class FileSink implements Sink {
     return this.#writes[this.#current];
   }
 
-  /** Every write under way has ended, well or not; the segments are free. */
+  /** Resolves when no write is running; the segments are free. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#writes);
   }
@@ -108,18 +107,18 @@ class FileSink implements Sink {
       throw new VolumeRejected('size', `volume has ${this.#received} bytes instead of ${this.#volume.size}`);
     }
     if (this.#filled > 0) this.#flush();
-    // All have ended before the descriptor is closed, also when one has failed.
+    // All must end before the descriptor is closed, also if one fails.
     await this.settled();
     await Promise.all(this.#writes);
     if (this.#hash.digest('hex') !== this.#volume.sha256) {
-      throw new VolumeRejected('digest', 'the SHA-256 of the volume is not the declared one');
+      throw new VolumeRejected('digest', 'the SHA-256 of the volume differs from the declared one');
     }
     if (this.#written !== this.#volume.size) await truncate(this.#fd, this.#volume.size);
   }
 
   #flush(): void {
     const written = this.#write(this.#segments[this.#current]!, this.#filled);
-    // Awaited before its segment is used again, and at the end; until then it must not count as unhandled.
+    // Awaited later; until then a rejection must not count as unhandled.
     written.catch(() => undefined);
     this.#writes[this.#current] = written;
     this.#current = (this.#current + 1) % this.#segments.length;
@@ -129,7 +128,7 @@ class FileSink implements Sink {
   async #write(segment: Segment, length: number): Promise<void> {
     this.#hash.update(segment.subarray(0, length));
     const position = this.#written;
-    // O_DIRECT writes whole pages; what is past the end is cut off afterwards.
+    // O_DIRECT writes whole pages; `verify` truncates the file afterwards.
     const bytes = this.#direct ? Math.ceil(length / PAGE_BYTES) * PAGE_BYTES : length;
     this.#written += bytes;
     for (let done = 0; done < bytes; ) {

@@ -2,24 +2,70 @@ import { read as readCallback, readSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { ReadPace } from './read-pace.ts';
 import type { SegmentPool } from './segments.ts';
 import { SocketSink } from './socket-sink.ts';
 
 const read = promisify(readCallback);
 
-/** The file ended before its announced size: something else has truncated it. */
+/** A segment from the page cache takes at most this long, on slow machines too. So does a fast disk, and then waiting does little harm. */
+const QUICK_MS = 0.3;
+/** No preemption takes this long: the read waited for the disk. */
+const SURELY_WAITED_MS = 20;
+const FIRST_PENALTY = 16;
+const LAST_PENALTY = 4096;
+
+/** Blocks that this process has read from disks or file servers. */
+const readBlocks = () => process.resourceUsage().fsRead;
+
+/**
+ * Decides whether to read synchronously or in a thread. Copying from the page cache takes less time than waking a thread, but
+ * a synchronous read that waits for the disk blocks every request. Nothing tells in advance, so after a read that waited the
+ * next 16 go to threads, and twice as many each time the next attempt waits again.
+ */
+export class ReadScheduler {
+  readonly #blocks: () => number;
+  #lastBlocks: number;
+  #threaded = 0;
+  #penalty = FIRST_PENALTY;
+
+  constructor(blocks = readBlocks) {
+    this.#blocks = blocks;
+    this.#lastBlocks = blocks();
+  }
+
+  /** Whether to read synchronously now. Report the time of such a read with `took`. */
+  isDirect(): boolean {
+    if (this.#threaded === 0) return true;
+    this.#threaded--;
+    return false;
+  }
+
+  took(ms: number): void {
+    if (ms <= QUICK_MS) {
+      this.#penalty = FIRST_PENALTY;
+    } else if (this.#usedDisk() || ms > SURELY_WAITED_MS) {
+      this.#threaded = this.#penalty;
+      this.#penalty = Math.min(LAST_PENALTY, this.#penalty * 2);
+    }
+  }
+
+  /** Whether the disk was read since the last call. If not, the process was only preempted. */
+  #usedDisk(): boolean {
+    const before = this.#lastBlocks;
+    this.#lastBlocks = this.#blocks();
+    return this.#lastBlocks !== before;
+  }
+}
+
+/** The file is shorter than its volume: something else has truncated it. */
 export class ShortVolume extends Error {
   override name = 'ShortVolume';
 }
 
-/**
- * Sends files to connections. While there are several, threads read for some as others are written to; while there is one, it would only
- * wait for its thread, so it reads by itself.
- */
+/** Sends files to connections. Several downloads read in threads while others write; a single one would only wait for its thread. */
 export class Sender {
   readonly #pool: SegmentPool;
-  readonly #pace = new ReadPace();
+  readonly #scheduler = new ReadScheduler();
   #active = 0;
 
   constructor(pool: SegmentPool) {
@@ -34,7 +80,7 @@ export class Sender {
       for (let position = start; position < end; ) {
         const target = socketSink.target();
         const wanted = Math.min(target.length, end - position);
-        const direct = this.#active === 1 && this.#pace.isDirect();
+        const direct = this.#active === 1 && this.#scheduler.isDirect();
         const bytesRead = direct
           ? this.#readNow(fd, target, wanted, position)
           : (await read(fd, target, 0, wanted, position)).bytesRead;
@@ -42,7 +88,7 @@ export class Sender {
         position += bytesRead;
         const wait = socketSink.advance(bytesRead);
         if (wait) await wait;
-        // Nothing was waited for: now it is everybody else's turn.
+        // This turn never waited: let other requests run.
         else if (direct && position < end) await nextTurn();
       }
       await socketSink.finish();
@@ -55,7 +101,7 @@ export class Sender {
   #readNow(fd: number, target: Uint8Array, wanted: number, position: number): number {
     const begun = performance.now();
     const bytesRead = readSync(fd, target, 0, wanted, position);
-    this.#pace.took(performance.now() - begun);
+    this.#scheduler.took(performance.now() - begun);
     return bytesRead;
   }
 }

@@ -4,28 +4,28 @@ import type { Segment, SegmentPool } from './segments.ts';
 
 const PLAIN_BYTES = 64 * 1024;
 
-/** The peer that is being sent to went away. */
+/** The receiving peer disconnected. */
 export class SinkClosed extends Error {
   override name = 'SinkClosed';
 }
 
-/** Sends a given number of bytes to a writable: one segment is filled while the other is sent. `close` it at the end. */
+/** Sends a fixed number of bytes to a writable: one segment is filled while the other is sent. Always `close` it. */
 export class SocketSink implements Sink {
-  /** How many bytes have come in. */
+  /** Bytes taken so far. */
   received = 0;
   readonly #writable: Writable;
   readonly #total: number;
   readonly #pool: SegmentPool;
   readonly #lease: Segment[] | undefined;
   readonly #segments: Uint8Array[];
-  /** The write that each of the segments is being sent by; one that ends later than it seems must not end the next. */
+  /** The current write of each segment. A late callback of an earlier write must not end the current one. */
   readonly #sending: (symbol | undefined)[] = [undefined, undefined];
   readonly #onClose = () => {
     this.#sending.fill(undefined);
-    this.#fail(new SinkClosed('the peer is gone'));
+    this.#fail(new SinkClosed('the peer disconnected'));
   };
   #fault: SinkClosed | undefined;
-  /** Those waiting for a segment; woken whenever one is sent. */
+  /** Resolved whenever a segment was sent. */
   #waiter: PromiseWithResolvers<void> | undefined;
   #current = 0;
   #filled = 0;
@@ -46,7 +46,7 @@ export class SocketSink implements Sink {
   advance(count: number): Promise<void> | undefined {
     this.#filled += count;
     this.received += count;
-    if (this.received > this.#total) throw new Error('more bytes came than were asked for');
+    if (this.received > this.#total) throw new Error('more bytes than announced');
     const segment = this.#segments[this.#current]!;
     if (this.#filled < segment.length && this.received < this.#total) return undefined;
     if (this.#writable.destroyed) this.#onClose();
@@ -57,13 +57,13 @@ export class SocketSink implements Sink {
     return this.#sending[this.#current] ? this.#room() : undefined;
   }
 
-  /** Resolves when the writable has taken all. */
+  /** Resolves when the writable has taken all bytes. */
   async finish(): Promise<void> {
     await this.#idle();
     if (this.#fault) throw this.#fault;
   }
 
-  /** The segments are free once the system no longer reads from them. */
+  /** Releases the segments once the system no longer reads from them. */
   async close(): Promise<void> {
     await this.#idle();
     this.#writable.off('close', this.#onClose);
@@ -75,10 +75,10 @@ export class SocketSink implements Sink {
     this.#sending[at] = write;
     this.#writable.write(bytes, (error) => {
       if (this.#sending[at] === write) this.#sending[at] = undefined;
-      if (error) this.#fail(new SinkClosed(`the peer is gone: ${error.message}`, { cause: error }));
+      if (error) this.#fail(new SinkClosed(`the peer disconnected: ${error.message}`, { cause: error }));
       else this.#wake();
     });
-    // The system has them all: the same segment is used again while the caches still have it.
+    // The system has copied all bytes: the same segment, still in the CPU's cache, is filled again.
     if (this.#writable.writableLength === 0) this.#sending[at] = undefined;
   }
 

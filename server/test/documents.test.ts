@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BrokenDocument } from '../src/platform/volumes/documents.ts';
-import { pack, unpack } from '../src/platform/volumes/specification.ts';
+import { BrokenDocument, packVolumes, unpackVolumes } from '../src/platform/volumes/documents.ts';
 
 const volumesOf = (sizes: number[]) =>
   sizes.map((size, at) => ({
@@ -16,18 +15,18 @@ test('a packed specification says the same', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(0, 1, 8 * 2 ** 20, 2 ** 53 - 1), { maxLength: 50 }), (sizes) => {
       const volumes = volumesOf(sizes);
-      assert.deepEqual(unpack(JSON.parse(JSON.stringify(pack(volumes)))), volumes);
+      assert.deepEqual(unpackVolumes(JSON.parse(JSON.stringify(packVolumes(volumes)))), volumes);
     }),
   );
 });
 
 test('ten thousand volumes take less than half of what a list takes', () => {
   const volumes = volumesOf(Array(10_000).fill(8 * 2 ** 20));
-  assert.ok(JSON.stringify(pack(volumes)).length < JSON.stringify(volumes).length / 2);
+  assert.ok(JSON.stringify(packVolumes(volumes)).length < JSON.stringify(volumes).length / 2);
 });
 
 test('what is no specification is refused, before it takes memory', () => {
-  const { digests } = pack(volumesOf([5, 7]));
+  const { digests } = packVolumes(volumesOf([5, 7]));
   for (const sizes of [
     undefined,
     1,
@@ -41,7 +40,13 @@ test('what is no specification is refused, before it takes memory', () => {
       [6, 2],
     ],
   ]) {
-    assert.throws(() => unpack({ digests, sizes } as Parameters<typeof unpack>[0]), BrokenDocument);
+    assert.throws(
+      () => unpackVolumes({ digests, sizes } as Parameters<typeof unpackVolumes>[0]),
+      BrokenDocument,
+    );
   }
-  assert.throws(() => unpack({ sizes: [[5, 1]] } as Parameters<typeof unpack>[0]), BrokenDocument);
+  assert.throws(
+    () => unpackVolumes({ sizes: [[5, 1]] } as Parameters<typeof unpackVolumes>[0]),
+    BrokenDocument,
+  );
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReadPace } from '../src/platform/volumes/read-pace.ts';
+import { ReadScheduler } from '../src/platform/volumes/sender.ts';
 
 /** How many reads in a row go to threads from now on. */
-function threaded(pace: ReadPace): number {
+function threaded(pace: ReadScheduler): number {
   let count = 0;
   while (!pace.isDirect()) assert.ok(++count < 100_000);
   return count;
 }
 
 test('reads from memory stay direct, also where somebody else had the core meanwhile', () => {
-  const pace = new ReadPace(() => 7);
+  const pace = new ReadScheduler(() => 7);
   for (const ms of [0.01, 0.1, 5, 19]) {
     assert.equal(threaded(pace), 0);
     pace.took(ms);
@@ -20,7 +20,7 @@ test('reads from memory stay direct, also where somebody else had the core meanw
 
 test('a read that waited for the disk sends the next ones to threads, more each time, until one is quick', () => {
   let inputs = 0;
-  const pace = new ReadPace(() => inputs);
+  const pace = new ReadScheduler(() => inputs);
   const counts = Array.from({ length: 11 }, () => {
     inputs += 8;
     pace.took(1);
@@ -35,7 +35,7 @@ test('a read that waited for the disk sends the next ones to threads, more each 
 });
 
 test('one that took very long has waited, whatever the system counts', () => {
-  const pace = new ReadPace(() => 0);
+  const pace = new ReadScheduler(() => 0);
   pace.took(50);
   assert.equal(threaded(pace), 16);
 });

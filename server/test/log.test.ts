@@ -167,7 +167,7 @@ test('a reader that stops hears, once it goes on, how much was dropped', async (
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const told = written.flatMap(({ msg }) => msg?.match(/^(\d+) lines of the log were dropped/)?.[1] ?? []);
+  const told = written.flatMap(({ msg }) => msg?.match(/^(\d+) log lines were dropped/)?.[1] ?? []);
   assert.ok(told.length > 0);
   const kept = written.filter(({ msg }) => msg === undefined).length;
   assert.ok(kept + told.reduce((sum, count) => sum + Number(count), 0) >= lines);

@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Work of this length keeps nobody else waiting. */
+/** Longest synchronous work before other requests get a turn. */
 const TURN_MS = 10;
 
 /**
- * Works on all of them, so many at a time. The first error ends it: nothing more is begun, and it is thrown when nothing is under way any
- * more, so that whoever cleans up after it comes last.
+ * Works on all items, `atOnce` at a time. After the first error it starts nothing more, and throws once all running work has
+ * ended, so that the caller can clean up safely.
  */
 export async function inParallel<T>(
   items: Iterable<T> | AsyncIterable<T>,
   atOnce: number,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
-  // Shared by all: a loop that throws ends it for the others as well.
+  // Shared by all workers: one that throws ends the queue for the others as well.
   const queue = (async function* () {
     yield* items;
   })();
@@ -24,7 +24,7 @@ export async function inParallel<T>(
   await all;
 }
 
-/** Collects items that take some work each, and lets other requests run in between. */
+/** Collects items that each take some work, and lets other requests run in between. */
 export async function collectInTurns<T>(items: Iterable<T>): Promise<T[]> {
   const found: T[] = [];
   let since = performance.now();

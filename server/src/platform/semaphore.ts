@@ -8,13 +8,13 @@ interface Waiter {
 }
 
 /**
- * A few at a time, and one address after the other: a client that comes a thousand times waits for itself, and nobody
- * else waits for it. When too many wait, the address with the longest queue loses the last one in it.
+ * Runs a few jobs at a time, with fair turns for each address: a client with a thousand requests delays only itself. When too
+ * many wait, the longest queue loses its last job.
  */
 export class Semaphore {
   readonly #atOnce: number;
   readonly #mostWaiting: number;
-  /** In the order of their turns. */
+  /** By address, in the order of their turns. */
   readonly #queues = new Map<string, Waiter[]>();
   #running = 0;
   #waiting = 0;
@@ -43,7 +43,7 @@ export class Semaphore {
     });
   }
 
-  /** Among equals, the one that came last. */
+  /** Prefers the newest address among equals. */
   #longest(last: string): string {
     let found = last;
     for (const [address, { length }] of this.#queues) {

@@ -1,39 +1,39 @@
 import { writeSync } from 'node:fs';
 
 const STDOUT = 1;
-/** A line waits this long for others at most: a system call for each would cost a busy server a tenth of its time. */
+/** Longest wait of a line for others: a system call for each line would cost a busy server a tenth of its time. */
 const GATHER_MS = 100;
-/** Errors do not wait: whatever comes next may be the end of the process. Pino begins a line with its level. */
+/** Errors are written at once: the process may be about to end. Pino's lines begin with the level. */
 const URGENT = /^\{"level":[56]0/;
-/** So many lines do not wait. */
+/** This many lines are written at once. */
 const LINES = 32;
-/** A pipe takes this many bytes as a whole or not at all, so that lines of several processes stay whole. */
+/** Writes of this size to a pipe are atomic, so that lines of several processes do not mix. */
 const PIECE_BYTES = 4096;
-/** Lines beyond this are dropped and counted: memory must not grow because the log's reader has stopped. */
+/** Lines beyond this are dropped and counted: a stopped reader must not make memory grow. */
 const WAITING_BYTES = 4 * 1024 * 1024;
-/** A reader that is behind when the process exits gets this long. */
+/** How long the process waits for a slow reader when it exits. */
 const LAST_MS = 1000;
 const PAUSE_MS = 20;
 
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 
-/** Its text, or what makes it. */
+/** The text, or a function that makes it. */
 type Line = string | (() => string);
 
 /**
- * Lines to standard output, several in one write. A reader that goes away ends the log, not the process. Pino's own output
- * retries such a write for ever when the process exits, and throws when a disk is full.
+ * Writes lines to standard output, several at a time. A closed pipe ends the log, not the process. Pino's own output retries
+ * for ever at exit, and throws when a disk is full.
  */
 export class LogOutput {
   readonly #unblock: () => void;
-  /** Those that came last. Their texts are made together: one at a time, each would find the processor's caches cold and cost several times as much. */
+  /** The newest lines. Their texts are made together, which costs several times less than one at a time. */
   #lines: Line[] = [];
-  /** Whole lines, but for the first where only a part of it was taken. */
+  /** Complete lines, except that the first may be partly written. */
   #waiting: Buffer[] = [];
   #bytes = 0;
   #dropped = 0;
   #hasReader = true;
-  /** The last write was not taken, and is tried again in a moment. */
+  /** The last write failed and will be repeated. */
   #isBehind = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -49,15 +49,15 @@ export class LogOutput {
       this.#dropped++;
       return;
     }
-    this.#tellDropped();
+    this.#reportDropped();
     this.#lines.push(line);
     const isUrgent = typeof line === 'string' && URGENT.test(line);
     if (this.#lines.length < LINES && !isUrgent) this.#flushIn(GATHER_MS);
-    else if (this.#isBehind) this.#make();
+    else if (this.#isBehind) this.#format();
     else this.#flush();
   }
 
-  #make(): void {
+  #format(): void {
     for (const line of this.#lines.splice(0)) this.#keep(typeof line === 'string' ? line : line());
   }
 
@@ -67,9 +67,9 @@ export class LogOutput {
     this.#bytes += bytes.length;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (this.#dropped === 0) return;
-    const msg = `${this.#dropped} lines of the log were dropped: they could not be written in time`;
+    const msg = `${this.#dropped} log lines were dropped: the reader of the log is too slow`;
     this.#dropped = 0;
     this.#keep(`${JSON.stringify({ level: 40, time: new Date().toISOString(), msg })}\n`);
   }
@@ -81,15 +81,15 @@ export class LogOutput {
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#make();
+    this.#format();
     this.#isBehind = this.#writeAll() !== undefined;
     if (this.#isBehind) this.#flushIn(PAUSE_MS);
   }
 
-  /** All that is taken at once; undefined, or why not all was. */
+  /** Writes as much as possible; returns the error code if not everything was written. */
   #writeAll(): string | undefined {
     try {
-      for (; this.#bytes > 0; this.#tellDropped()) this.#forget(this.#writeNow(this.#piece()));
+      for (; this.#bytes > 0; this.#reportDropped()) this.#forget(this.#writeNow(this.#piece()));
       return undefined;
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -104,7 +104,7 @@ export class LogOutput {
     return writeSync(STDOUT, bytes);
   }
 
-  /** As many lines as fit, or a long one. */
+  /** As many lines as fit into an atomic write, or one long line. */
   #piece(): Buffer {
     let [count, bytes] = [0, 0];
     do bytes += this.#waiting[count++]!.length;
@@ -112,7 +112,7 @@ export class LogOutput {
     return Buffer.concat(this.#waiting.slice(0, count));
   }
 
-  /** These bytes have been written. */
+  /** Removes written bytes. */
   #forget(bytes: number): void {
     this.#bytes -= bytes;
     let count = 0;
@@ -123,8 +123,8 @@ export class LogOutput {
   }
 
   #finish(): void {
-    this.#make();
-    this.#tellDropped();
+    this.#format();
+    this.#reportDropped();
     const until = performance.now() + LAST_MS;
     while (this.#writeAll() === 'EAGAIN' && performance.now() < until) pause();
   }

@@ -17,7 +17,7 @@ export function createLog(
 ): Log {
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (terminal) {
-    // A terminal that is closed ends the log, not the process.
+    // Closing the terminal ends the log, not the process.
     process.stdout.on('error', () => undefined);
     return pino(options, { write: (line) => process.stdout.write(plain(line)) });
   }
@@ -26,7 +26,7 @@ export function createLog(
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };
 
-/** Clients choose parts of a line: what a terminal would act on, or not show, is spelled. */
+/** Escapes control and invisible characters: clients choose parts of a line. */
 const shown = (text: string) =>
   text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
@@ -42,7 +42,7 @@ function plain(line: string): string {
   return [text, ...stack].map((part) => `${shown(part)}\n`).join('');
 }
 
-/** A line of level info, whose text is made when it is written. */
+/** Logs a line of level info; its text is made when it is written. */
 export function infoLater(log: Log, fields: () => object): void {
   const { [pino.symbols.streamSym]: output } = log as unknown as Record<symbol, unknown>;
   if (!(output instanceof LogOutput)) log.info(fields());

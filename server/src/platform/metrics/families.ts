@@ -1,8 +1,8 @@
-/** Every metric there is: what it means, and what of it is there from the start. */
+/** All metrics. */
 export interface Family {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
-  /** Labels of series that are shown before they are first counted: a rate over nothing is no rate, and no alarm. */
+  /** Labels of series that are shown before they are first counted: without them rates and alerts miss the first event. */
   from?: Record<string, string>[];
 }
 

@@ -11,7 +11,6 @@ export function poolSamples(load: PoolLoad | undefined): Samples {
   };
 }
 
-/** Of a worker. */
 export async function connectionSamples(server: Server): Promise<Samples> {
   const count = await new Promise<number>((resolve) =>
     server.getConnections((_, open) => resolve(open ?? 0)),
@@ -21,13 +20,13 @@ export async function connectionSamples(server: Server): Promise<Samples> {
 
 const PROBE_MS = 250;
 
-/** Notes from now on how late timers are: so long a process did nothing else than one thing. */
+/** Measures how late timers are, which shows how long synchronous work blocks the process. */
 export function watchEventLoop(metrics: Metrics): void {
-  const note = metrics.timer('szafa_event_loop_lag_seconds');
+  const observe = metrics.timer('szafa_event_loop_lag_seconds');
   let due = performance.now() + PROBE_MS;
   setInterval(() => {
     const now = performance.now();
-    note(Math.max(0, now - due) / 1000);
+    observe(Math.max(0, now - due) / 1000);
     due = now + PROBE_MS;
   }, PROBE_MS).unref();
 }

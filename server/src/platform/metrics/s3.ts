@@ -3,7 +3,7 @@ import type { Metrics } from './registry.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
 
-/** Counts what the store takes for an answer, and how often there is none. */
+/** Counts the response times and failures of the store. */
 export function timesOfS3(metrics: Metrics): S3Times {
   const timers = new Map<string, (seconds: number) => void>(
     METHODS.map((method) => [method, metrics.timer('szafa_s3_request_seconds', { method })]),

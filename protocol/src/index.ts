@@ -21,7 +21,7 @@ export * from './resources.ts';
 export * from './route.ts';
 export type * from './route-types.ts';
 export * from './routes.ts';
-export { type Ending, endings, isShareId } from './share-parts.ts';
+export { type Ending, endings, isShareId } from './share-fields.ts';
 export * from './shares.ts';
 export * from './streamed.ts';
 export * from './thumbnails.ts';

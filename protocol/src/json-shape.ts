@@ -1,18 +1,18 @@
-/** How much structure a JSON body may have. Parsing takes far longer for many small values than for a few long ones. */
+/** Limits the structure of JSON bodies: many small values take far longer to parse than a few long ones. */
 import type { TSchema } from 'typebox';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
 
 export interface JsonShape {
-  /** Objects and arrays inside each other. */
+  /** Nesting of objects and arrays. */
   depth: number;
-  /** Objects and arrays together. */
+  /** Number of objects and arrays. */
   containers: number;
-  /** Opening brackets and commas together: about as many as there are values. */
+  /** Number of opening brackets and commas, about the number of values. */
   marks: number;
 }
 
-/** Bytes of the longest enc_params, which may be any JSON object. */
+/** The longest enc_params, which may be any JSON object. */
 const ENC_PARAMS_BYTES = (limits.encParamsBase64Bytes / 4) * 3;
 const ANY_OBJECT: JsonShape = {
   depth: ENC_PARAMS_BYTES / 2,
@@ -21,14 +21,13 @@ const ANY_OBJECT: JsonShape = {
 };
 const SCALAR: JsonShape = { depth: 0, containers: 0, marks: 0 };
 
-/** The most that a value which obeys the schema can have, with an allowance for keys that the schema does not name. */
+/** The largest structure that the schema allows, plus an allowance for members that it does not name. */
 export function shapeOf(schema: TSchema): JsonShape {
   const { depth, containers, marks } = namedShape(schema as Schema);
   const { depth: moreDepth, values: more } = limits.unknownJson;
   return { depth: depth + moreDepth, containers: containers + more, marks: marks + more };
 }
 
-/** What matters here of a schema. */
 interface Schema {
   type?: string;
   anyOf?: Schema[];
@@ -65,7 +64,7 @@ function namedShape({ type, anyOf, properties, items, maxItems, additionalProper
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
 
-/** Counts the structure of a JSON text while its bytes arrive. Whether it is JSON is left to JSON.parse. */
+/** Counts the structure of a JSON text while its bytes arrive. JSON.parse checks the syntax later. */
 export class JsonScan {
   readonly counts: JsonShape = { depth: 0, containers: 0, marks: 0 };
   readonly #most: JsonShape;
@@ -77,7 +76,7 @@ export class JsonScan {
     this.#most = most;
   }
 
-  /** Throws a RuleError as soon as the text has more than it may have. */
+  /** @throws RuleError as soon as the text exceeds a limit */
   read(bytes: Uint8Array): void {
     const { length } = bytes;
     for (let at = this.#inString ? this.#skipString(bytes, 0) : 0; at < length; at++) {
@@ -89,7 +88,7 @@ export class JsonScan {
     }
   }
 
-  /** The place after the string that `from` is in, or the end of the bytes. */
+  /** Returns the position after the string that contains `from`, or the end of the bytes. */
   #skipString(bytes: Uint8Array, from: number): number {
     const { length } = bytes;
     let at = this.#escaped ? from + 1 : from;
@@ -103,7 +102,7 @@ export class JsonScan {
       }
     }
     this.#inString = true;
-    // The byte after the last backslash has not come yet.
+    // The byte after the last backslash has not arrived yet.
     this.#escaped ||= at > length;
     return length;
   }

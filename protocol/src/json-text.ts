@@ -4,9 +4,9 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * A member of a JSON object as the text in which it was sent: to parse and write it again would change numbers that a
- * double cannot hold, the way in which letters are escaped, and keys that stand twice. Of several members of one name it
- * is the last, as for JSON.parse, which must have taken `json` before. Undefined without such a member.
+ * Returns the source text of a member of a JSON object. Parsing and serializing it again would change numbers that a
+ * double cannot hold, escapes, and repeated keys. `json` must be valid JSON. As in JSON.parse, the last member of a name
+ * counts. Undefined if there is none.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;
@@ -25,12 +25,12 @@ export function memberText(json: string, name: string): string | undefined {
   return found;
 }
 
-/** Letters may be escaped. */
+/** Compares a string literal, which may contain escapes, with a text. */
 function isText(literal: string, text: string): boolean {
   return literal.includes('\\') ? JSON.parse(literal) === text : literal === `"${text}"`;
 }
 
-/** Blanks of JSON, which are fewer than those of Unicode. */
+/** JSON has fewer blanks than Unicode. */
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
@@ -41,7 +41,7 @@ function skipBlanks(json: string, from: number): number {
   return at;
 }
 
-/** `from` is at the quotation mark. Most of an init body is digests, which are passed over in one step. */
+/** `from` is the opening quote. indexOf skips digests, most of an init body, in one step. */
 function endOfString(json: string, from: number): number {
   for (let end = json.indexOf('"', from + 1); end > 0; end = json.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -58,7 +58,7 @@ function endOfValue(json: string, from: number): number {
   return isNested ? endOfNested(json, from) : endOfWord(json, from);
 }
 
-/** By a count, not by calls: however deep the nesting, it takes no stack. */
+/** Counts instead of recursing, so that deep nesting takes no stack. */
 function endOfNested(json: string, from: number): number {
   let depth = 0;
   for (let at = from; at < json.length; at++) {

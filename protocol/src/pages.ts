@@ -1,8 +1,7 @@
-/** Lists that come in pages. */
+/** Query parameters of lists with pages. */
 import { limits } from './limits.ts';
 import { Type } from './type.ts';
 
-/** Adds headers to the records of a list. */
 export const withHeaders = {
   headers: Type.Optional(
     Type.Literal('1', {
@@ -11,7 +10,7 @@ export const withHeaders = {
   ),
 };
 
-/** How long a page may be, and where the one before it ended; `what` is said of the first, `cursor` is the pattern of the second. */
+/** `what` describes the limit, `cursor` is the pattern of cursors. */
 export const pageOf = (what: string, cursor: string) => ({
   limit: Type.Optional(
     Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: `${what}, at most ${limits.listPage}` }),

@@ -5,7 +5,7 @@ import { Type } from './type.ts';
 const Count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 const DirId = Type.Union([Type.Integer(), Type.Null()], {
-  description: "a directory of the caller's, any other integer is 403; null or 0 is the root",
+  description: "one of the caller's directories, otherwise 403; null or 0 is the root",
 });
 const Sha256 = (description: string) => Type.String({ pattern: '^[0-9A-Fa-f]{64}$', description });
 
@@ -16,13 +16,13 @@ export const ServiceInfo = Type.Object(
   {
     service_id: Type.String({
       pattern: '^[0-9a-f]{32}$',
-      description: '32 hex digits, random, never changed',
+      description: '32 random hex digits that never change',
     }),
-    version: Type.String({ description: 'of the server' }),
-    features: Type.Array(Type.String(), { description: 'what it offers beside the specified interface' }),
-    registration: Type.String({ description: 'open, closed, or invite: it needs an invitation' }),
+    version: Type.String({ description: 'version of the server' }),
+    features: Type.Array(Type.String(), { description: 'what it offers besides the specified interface' }),
+    registration: Type.String({ description: 'open, closed, or invite (with an invitation)' }),
     origin: Type.Optional(
-      Type.String({ description: 'where passkeys work, if the server knows its address' }),
+      Type.String({ description: 'the address where passkeys work, if the server knows it' }),
     ),
   },
   { $id: 'ServiceInfo' },
@@ -59,14 +59,14 @@ export const FileRecord = Type.Object(
     file_name: Type.String(),
     size: Type.Integer(),
     sha256: Type.String(),
-    user_id: Type.Union([Type.String(), Type.Null()], { description: 'owner; null for old ownerless files' }),
+    user_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'the owner; null for old files without one',
+    }),
     dir_id: Type.Union([Type.Integer(), Type.Null()]),
     dir_name: Type.String({ description: 'empty in the root' }),
     chunk_count: Type.Integer(),
     created_at: Type.String({ description: 'ISO 8601, UTC' }),
-    enc_params: Type.Optional(
-      Type.String({ description: 'only with headers=1: as X-Enc-Params of its volumes has it' }),
-    ),
+    enc_params: Type.Optional(Type.String({ description: 'only with headers=1: the value of X-Enc-Params' })),
   },
   { $id: 'File' },
 );
@@ -82,9 +82,9 @@ export const VolumeSpec = Type.Object(
 );
 export type VolumeSpec = Static<typeof VolumeSpec>;
 
-/** What a file is, whether init says it or complete. */
+/** Properties of a file, declared by init or by complete. */
 const described = {
-  file_name: Type.String({ description: 'path separators are removed, cut to 255 characters' }),
+  file_name: Type.String({ description: 'path separators are removed; cut to 255 characters' }),
   file_size: Count('size recorded on the file and counted toward the quota'),
   total_sha256: Sha256('whole-file digest recorded on the file'),
   chunk_count: Type.Integer({ minimum: 1, maximum: limits.volumesPerFile }),
@@ -113,13 +113,13 @@ export type StreamedVolumeSpec = Static<typeof StreamedVolumeSpec>;
 export const StreamedInitBody = Type.Object(
   {
     streamed: Type.Literal(true, {
-      description: 'digests come with the volumes, in Content-Digest, and the rest with complete',
+      description: 'digests come with the volumes, in Content-Digest; everything else comes with complete',
     }),
     chunk_count: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: limits.volumesPerFile,
-        description: 'together with chunks; without both of them the length is not known yet',
+        description: 'only with chunks; without both, the length is unknown',
       }),
     ),
     chunks: Type.Optional(Type.Array(StreamedVolumeSpec, { minItems: 1, maxItems: limits.volumesPerFile })),
@@ -131,7 +131,7 @@ export type StreamedInitBody = Static<typeof StreamedInitBody>;
 
 export const CompleteBody = Type.Object(described, {
   $id: 'Complete',
-  description: 'only for a streamed transfer, of which it says what the file is; otherwise it is ignored',
+  description: 'describes the file of a streamed transfer; ignored for others',
 });
 export type CompleteBody = Static<typeof CompleteBody>;
 
@@ -142,40 +142,39 @@ export const NamesBody = Type.Object(
         file_id: Type.String(),
         file_name: described.file_name,
         enc_params: Type.String({
-          description: 'what X-Enc-Params says from now on: base64 of a JSON object',
+          description: 'the new value of X-Enc-Params: base64 of a JSON object',
         }),
         match: Sha256('of the X-Enc-Params that this replaces, as the server gave it'),
         dir_id: Type.Optional(
           Type.Union([Type.Integer(), Type.Null()], {
-            description: 'where it moves: as with init; without it the file stays where it is',
+            description: 'the new directory, as for init; absent: unchanged',
           }),
         ),
       }),
       { minItems: 1, maxItems: limits.filesPerBatch },
     ),
     in_trash: Type.Optional(
-      Type.Boolean({ description: 'true: all of them are in the trash, and stay there; none has a dir_id' }),
+      Type.Boolean({ description: 'true: all files are in the trash and stay there; none has a dir_id' }),
     ),
   },
   { $id: 'Names' },
 );
 export type NamesBody = Static<typeof NamesBody>;
 
-/** Becomes another one whenever something changes. */
 export const Changes = Type.Object(
   {
-    rev: Type.String({ description: 'another one after any change of files or directories, by anybody' }),
+    rev: Type.String({ description: 'changes with every change of files or directories, by any client' }),
   },
   { $id: 'Changes' },
 );
 export type Changes = Static<typeof Changes>;
 
-/** None of the files was renamed. */
+/** The answer when no file was changed. */
 export const NotRenamed = Type.Object(
   {
     error: Type.String(),
     files: Type.Array(Type.String(), {
-      description: 'those that are not as the caller saw them, or are gone',
+      description: 'files that have changed or been deleted in the meantime',
     }),
   },
   { $id: 'NotRenamed' },
@@ -187,18 +186,18 @@ export const NewDir = Type.Object({ name: DirName }, { $id: 'NewDirectory' });
 export type NewDir = Static<typeof NewDir>;
 
 export const DirNameBody = Type.Object(
-  { name: DirName, match: Type.String({ description: 'the name that it has now' }) },
+  { name: DirName, match: Type.String({ description: 'the current name' }) },
   { $id: 'DirectoryName' },
 );
 export type DirNameBody = Static<typeof DirNameBody>;
 
 export const DirTarget = Type.Object(
   { dir_id: Type.Optional(DirId) },
-  { $id: 'DirTarget', description: 'may be left out, which means the root' },
+  { $id: 'DirTarget', description: 'absent: the root' },
 );
 export type DirTarget = Static<typeof DirTarget>;
 
-/** "null, 0 or a missing key means the root": 0. An integer that no directory can have is -1, which none has either. */
+/** Returns 0, the root, for null, 0 or a missing key, and -1 for integers that no directory can have. */
 export function targetDir({ dir_id }: DirTarget): number {
   const dirId = dir_id || 0;
   return Number.isSafeInteger(dirId) ? dirId : -1;
@@ -230,7 +229,7 @@ export const Received = Type.Object(
   {
     received: Type.Array(Type.Integer()),
     volumes: Type.Optional(
-      Type.Array(ReceivedVolume, { description: 'the same with sizes and digests, of a streamed transfer' }),
+      Type.Array(ReceivedVolume, { description: 'for a streamed transfer: the same with sizes and digests' }),
     ),
   },
   { $id: 'Received' },

@@ -5,8 +5,8 @@ import { DetailBody, ErrorBody } from './resources.ts';
 import { Type } from './type.ts';
 
 /**
- * Every endpoint: what the server validates and registers, what the client calls, and what the OpenAPI
- * document shows. Paths use `{name}` for their parameters.
+ * An endpoint. The server validates and registers it, the client calls it, and the OpenAPI document shows it. Paths use
+ * `{name}` for their parameters.
  */
 export interface Route extends RouteAccess {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
@@ -22,28 +22,27 @@ export interface Route extends RouteAccess {
     | 'Requests'
     | 'Service'
     | 'Operator';
-  /** It changes files, directories or accounts: 503 while the server is read-only. Whoever adds a route that is no GET decides. */
+  /** It changes files, directories or accounts, and is refused (503) while the server is read-only. */
   changes?: boolean;
   body?: TSchema;
-  /** Where it may be longer than others. */
+  /** The longest body, if not the usual limit applies. */
   bodyBytes?: number;
-  /** The body may be left out. */
+  /** The body may be absent. */
   optionalBody?: true;
-  /** Whether the body is read, and so by which schema, only shows later: its handler checks it. */
+  /** The handler checks the body, because only the handler knows which schema applies. */
   checkedLater?: true;
-  /** The body is raw bytes: a volume of any length, or with `bodyBytes` no more than those; a text says what else. */
+  /** The body is raw bytes: a volume, or what the text says. `bodyBytes` limits it. */
   rawBody?: true | string;
-  /** Headers that matter to it. */
   headers?: TSchema;
   query?: TSchema;
   /** JSON bodies by status; a string describes a response that is not JSON. */
   responses: Record<number, TSchema | string>;
 }
 
-/** A route as it is written down. */
+/** A route as declared: one that is not a GET must say whether it changes something. */
 export type DeclaredRoute = Route & ({ method: 'GET' | 'HEAD' } | { changes: boolean });
 
-/** The answers of a route, with those that the check of its token gives: 403 also of an account that is disabled. */
+/** The answers of a route, including those of authentication; 403 is also the answer for a disabled account. */
 export function answersOf({ access, responses }: Route): Route['responses'] {
   if (access === 'open') return responses;
   const { 403: refused = ErrorBody } = responses;
@@ -51,6 +50,6 @@ export function answersOf({ access, responses }: Route): Route['responses'] {
   return { ...responses, 401: DetailBody, 403: either };
 }
 
-/** Bytes that a body may have which is read as a whole. */
+/** The longest body of a route that reads it as a whole. */
 export const bodyLimitOf = ({ access, bodyBytes }: Route) =>
   bodyBytes ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);

@@ -1,4 +1,4 @@
-/** The table of routes. One file for those of the specification: it is read beside that page, in its order. */
+/** The table of routes. One file for those of the specification, in its order. */
 import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { batchRoutes } from './batch.ts';
@@ -7,7 +7,7 @@ import { factorRoutes } from './factors.ts';
 import { headers, limits } from './limits.ts';
 import { pageOf, withHeaders } from './pages.ts';
 import { passkeyRoutes } from './passkeys.ts';
-import { requestRoutes } from './request-routes.ts';
+import { requestRoutes } from './requests.ts';
 import {
   Changes,
   CompleteBody,
@@ -31,7 +31,7 @@ import {
   StreamedInitBody,
 } from './resources.ts';
 import type { DeclaredRoute } from './route.ts';
-import { shareRoutes } from './share-routes.ts';
+import { shareRoutes } from './shares.ts';
 import { thumbnailRoutes } from './thumbnails.ts';
 import { trashRoutes } from './trash.ts';
 import { Type } from './type.ts';
@@ -77,7 +77,7 @@ const table = {
   renameDir: {
     method: 'PUT',
     path: '/api/dirs/{dir_id}/name',
-    summary: 'Give a directory another name',
+    summary: 'Rename a directory',
     tag: 'Directories',
     access: 'full',
     changes: true,
@@ -159,7 +159,7 @@ const table = {
     method: 'POST',
     path: '/api/files/names',
     summary:
-      'Give files other names and enc_params, and other directories: all of them, or none if one is not as the caller saw it',
+      'Change names, enc_params and directories of files: all of them, or none if one has changed in the meantime',
     tag: 'Files',
     access: 'full',
     changes: true,
@@ -171,7 +171,7 @@ const table = {
   changes: {
     method: 'GET',
     path: '/api/changes',
-    summary: 'Whether anything changed since the last call: made to be asked every few seconds',
+    summary: 'Whether anything has changed since the last call; cheap enough to poll every few seconds',
     tag: 'Files',
     access: 'any',
     folder: [],
@@ -199,7 +199,7 @@ const table = {
   readVolume: {
     method: 'GET',
     path: '/api/files/{file_id}/chunk/{idx}',
-    summary: 'One volume; Range and If-None-Match work too',
+    summary: 'One volume; supports Range and If-None-Match',
     tag: 'Files',
     access: 'read',
     folder: ['file'],
@@ -230,7 +230,7 @@ const table = {
     method: 'GET',
     path: '/api/files/{file_id}/digests',
     summary:
-      'The SHA-256 of every volume of a file, 32 bytes each, in order; Range and If-None-Match work too',
+      'The SHA-256 of every volume of a file, 32 bytes each, in order; supports Range and If-None-Match',
     tag: 'Files',
     access: 'read',
     folder: ['file'],
@@ -240,8 +240,7 @@ const table = {
   init: {
     method: 'POST',
     path: '/api/transfer/init',
-    summary:
-      'Begin an upload; with "streamed": true one of which digests, or even the length, are not known yet',
+    summary: 'Start an upload; with "streamed": true without digests, or even without the length',
     tag: 'Transfers',
     access: 'append',
     folder: ['target'],
@@ -297,7 +296,7 @@ const table = {
     method: 'PUT',
     path: '/api/transfer/{transfer_id}/file',
     summary:
-      'Upload a file of one volume in one request: X-Init has the base64 of what init takes, the body is the volume, and the client chooses the transfer_id',
+      'Upload a single-volume file in one request: X-Init has the body of init in base64, the body is the volume, and the client chooses the transfer_id',
     tag: 'Transfers',
     access: 'append',
     folder: ['target'],
@@ -340,7 +339,7 @@ const table = {
   pullStatus: {
     method: 'GET',
     path: '/api/transfer/{transfer_id}/pull-status',
-    summary: 'How many volumes have arrived whole',
+    summary: 'The number of complete volumes',
     tag: 'Transfers',
     access: 'append',
     folder: ['transfer'],
@@ -349,7 +348,7 @@ const table = {
   complete: {
     method: 'POST',
     path: '/api/transfer/{transfer_id}/complete',
-    summary: 'Make the transfer a file; repeating it returns the same file_id',
+    summary: 'Turn the transfer into a file; repeating it returns the same file_id',
     tag: 'Transfers',
     access: 'append',
     folder: ['transfer'],
@@ -369,7 +368,7 @@ const table = {
   cancel: {
     method: 'DELETE',
     path: '/api/transfer/{transfer_id}',
-    summary: 'Cancel an upload; only its creator may',
+    summary: 'Cancel an upload, as its creator',
     tag: 'Transfers',
     access: 'append',
     folder: ['own transfer'],
@@ -382,7 +381,7 @@ const table = {
   service: {
     method: 'GET',
     path: '/api/service',
-    summary: 'Which server this is, and what it offers',
+    summary: 'The id and the features of this server',
     tag: 'Service',
     access: 'open',
     responses: { 200: ServiceInfo, 503: ErrorBody },
@@ -390,7 +389,7 @@ const table = {
   healthz: {
     method: 'GET',
     path: '/healthz',
-    summary: 'Says that the process is up',
+    summary: 'Whether the process is up',
     tag: 'Service',
     access: 'open',
     responses: { 200: Type.Object({ ok }) },
@@ -398,7 +397,7 @@ const table = {
   readyz: {
     method: 'GET',
     path: '/readyz',
-    summary: 'Says whether both stores answer',
+    summary: 'Whether both stores answer',
     tag: 'Service',
     access: 'open',
     responses: { 200: Type.Object({ ok }), 503: ErrorBody },

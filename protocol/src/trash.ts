@@ -1,4 +1,4 @@
-/** Files that are about to be gone: for some days they can be brought back. */
+/** The trash: files that can be restored for some days. */
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { pageOf, withHeaders } from './pages.ts';
@@ -18,11 +18,11 @@ export const FilesBody = Type.Object(
 );
 export type FilesBody = Static<typeof FilesBody>;
 
-/** Nothing was done to any of the files. */
+/** The answer when no file was changed. */
 export const NotThere = Type.Object(
   {
     error: Type.String(),
-    files: Type.Array(Type.String(), { description: 'those that the caller does not have' }),
+    files: Type.Array(Type.String(), { description: 'files that the caller does not have' }),
   },
   { $id: 'NotThere' },
 );
@@ -32,14 +32,14 @@ export const TrashedFile = Type.Object(
   {
     ...FileRecord.properties,
     trashed_at: Type.String({ description: 'ISO 8601, UTC' }),
-    expires_at: Type.String({ description: 'from then on it may be gone for good at any time' }),
+    expires_at: Type.String({ description: 'may be deleted for good from then on' }),
   },
   { $id: 'TrashedFile' },
 );
 export type TrashedFile = Static<typeof TrashedFile>;
 
 export const TrashedHeader = Type.Object(
-  { enc_params: Type.String({ description: 'what X-Enc-Params says of a file that is not in the trash' }) },
+  { enc_params: Type.String({ description: 'the value of X-Enc-Params' }) },
   { $id: 'TrashedHeader' },
 );
 export type TrashedHeader = Static<typeof TrashedHeader>;
@@ -47,13 +47,13 @@ export type TrashedHeader = Static<typeof TrashedHeader>;
 export const Emptied = Type.Object(
   {
     ok: Type.Literal(true),
-    removed: Type.Integer({ description: 'how many of these were in the trash' }),
+    removed: Type.Integer({ description: 'number of files that were in the trash' }),
   },
   { $id: 'Emptied' },
 );
 export type Emptied = Static<typeof Emptied>;
 
-/** Where a page of the trash begins: when the last one before it came there, and its number. */
+/** The position after a page of the trash: when its last file was trashed, and the file's number. */
 export interface TrashCursor {
   trashedAt: number;
   seq: number;
@@ -61,7 +61,6 @@ export interface TrashCursor {
 
 export const trashCursor = ({ trashedAt, seq }: TrashCursor) => `${trashedAt}-${seq}`;
 
-/** Of a text that has the form of one. */
 export function parseTrashCursor(text: string): TrashCursor {
   const [trashedAt, seq] = text.split('-').map(Number);
   return { trashedAt: trashedAt!, seq: seq! };
@@ -73,7 +72,7 @@ export const trashRoutes = {
   trashFiles: {
     method: 'POST',
     path: '/api/files/trash',
-    summary: 'Put files into the trash: all of them, or none. What is there already stays',
+    summary: 'Move files to the trash: all of them, or none. Files that are there already stay',
     tag: 'Files',
     access: 'full',
     folder: ['files'],
@@ -84,7 +83,7 @@ export const trashRoutes = {
   restoreFiles: {
     method: 'POST',
     path: '/api/files/restore',
-    summary: 'Take files out of the trash, back to their directories: all of them, or none',
+    summary: 'Restore files from the trash to their directories: all of them, or none',
     tag: 'Files',
     access: 'full',
     folder: ['files'],
@@ -95,14 +94,17 @@ export const trashRoutes = {
   listTrash: {
     method: 'GET',
     path: '/api/trash',
-    summary: "What is in the caller's trash, latest first: all of it, or in pages with limit and cursor",
+    summary: "The caller's trash, newest first: all of it, or in pages with limit and cursor",
     tag: 'Files',
     access: 'any',
     folder: ['list'],
     query: Type.Object({
       ...pageOf('files a page', '^[0-9]{1,15}-[0-9]{1,16}$'),
       dir_id: Type.Optional(
-        Type.String({ pattern: '^[0-9]{1,16}$', description: 'where they came from; 0 is the root' }),
+        Type.String({
+          pattern: '^[0-9]{1,16}$',
+          description: 'the directory that they were in; 0 is the root',
+        }),
       ),
       ...withHeaders,
     }),
@@ -117,7 +119,7 @@ export const trashRoutes = {
   readTrashed: {
     method: 'GET',
     path: '/api/trash/{file_id}',
-    summary: 'The enc_params of a file in the trash, so that it can be sealed anew there',
+    summary: 'The enc_params of a file in the trash, to seal it again there',
     tag: 'Files',
     access: 'full',
     responses: { 200: TrashedHeader, 404: ErrorBody },

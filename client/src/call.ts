@@ -14,15 +14,15 @@ import {
   type RouteQuery,
   routes,
 } from '@szafa/protocol';
-import { checkServer, errorOf, GONE, parseJson } from './api/answer.ts';
-import { defaultRetry, type RetryPolicy, withRetry } from './api/retry.ts';
+import { ApiError, NetworkError, NotTheServiceError } from './errors.ts';
+import { checkServer, errorOf, GONE, parseJson } from './http/answer.ts';
+import { defaultRetry, type RetryPolicy, withRetry } from './http/retry.ts';
 import {
   fetchTransport,
   type Transport,
   type TransportRequest,
   type TransportResponse,
-} from './api/transport.ts';
-import { ApiError, NetworkError, NotTheServiceError } from './errors.ts';
+} from './http/transport.ts';
 
 /** @public */
 export interface ApiOptions {

@@ -28,6 +28,7 @@ import {
   type PasskeyRequest,
   type Quota,
 } from '@szafa/protocol';
+import { readProfile, readServerInfo } from './accounts/calls.ts';
 import {
   type AccountContext,
   type Change,
@@ -38,14 +39,9 @@ import {
   recover,
   replaceMaster,
   setRecoveryKey,
-} from './account.ts';
-import { readProfile, readServerInfo } from './accounts/calls.ts';
-import { Api, type ApiOptions, type CallOptions } from './call.ts';
-import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
-import { logIn, removeTotp, type Second, setTotp } from './factors.ts';
-import { filePages } from './files/calls.ts';
-import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './keys.ts';
-import { type DirEntry, type Entry, listEntries } from './listing.ts';
+} from './accounts/changes.ts';
+import { logIn, removeTotp, type Second, setTotp } from './accounts/factors.ts';
+import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './accounts/keys.ts';
 import {
   addPasskey,
   type EnteringPasskey,
@@ -53,26 +49,22 @@ import {
   type MadePasskey,
   newPasskey,
   removePasskey,
-} from './passkeys.ts';
-import { type FinishedRekey, type FinishRekeyOptions, finishRekey } from './rekey.ts';
-import { type Resealed, type ResealOptions, reseal } from './reseal.ts';
-import { type RevStores, SeenRevs } from './seen-revs.ts';
-import type { Contact, ContactStores, Contacts } from './shares/contacts.ts';
-import type { Delivery, TakeOverOptions } from './shares/deliveries.ts';
-import type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shares/links.ts';
-import type { FileRequest, OwnRequest, RequestOptions } from './shares/requests.ts';
-import type { ReceivedShare } from './shares/to-account.ts';
-import type { HeaderCaches } from './transfers/download/header-cache.ts';
-import { type OpenOptions, openFile, type RemoteFile } from './transfers/download/remote-file.ts';
-import { type Version, versionsOf } from './transfers/download/versions.ts';
-import type { CopyOptions, FolderOptions, MoveOptions, TreeContext, TreeOptions } from './tree/context.ts';
-import { readAttributes, recordFolder } from './tree/folder-records.ts';
-import { copyTo, type Move, makeFolder, rename, renameFolder } from './tree/moves.ts';
-import { checkPath } from './tree/paths.ts';
-import { Places } from './tree/places.ts';
-import { resealPaths } from './tree/reseal-paths.ts';
-import { readThumbnails, sendThumbnail, type Thumbnail, writeThumbnail } from './tree/thumbnails.ts';
-import { breakTies } from './tree/ties.ts';
+} from './accounts/passkeys.ts';
+import { type FinishedRekey, type FinishRekeyOptions, finishRekey } from './accounts/rekey.ts';
+import { Api, type ApiOptions, type CallOptions } from './call.ts';
+import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
+import { filePages } from './files/calls.ts';
+import type { CopyOptions, FolderOptions, MoveOptions, TreeContext, TreeOptions } from './files/context.ts';
+import { Places } from './files/directories.ts';
+import { readAttributes, recordFolder } from './files/folder-records.ts';
+import { type DirEntry, type Entry, listEntries } from './files/listing.ts';
+import { copyTo, type Move, makeFolder, rename, renameFolder } from './files/moves.ts';
+import { checkPath } from './files/paths.ts';
+import { type Resealed, type ResealOptions, reseal } from './files/reseal.ts';
+import { resealPaths } from './files/reseal-paths.ts';
+import { type RevStores, SeenRevs } from './files/seen-revs.ts';
+import { readThumbnails, sendThumbnail, type Thumbnail, writeThumbnail } from './files/thumbnails.ts';
+import { breakTies } from './files/ties.ts';
 import {
   emptyTrash,
   listTrash,
@@ -82,27 +74,35 @@ import {
   restore,
   type TrashEntry,
   trash,
-} from './tree/trash.ts';
-import { type FileNode, type Folder, Tree } from './tree/tree.ts';
-import type { Journal } from './upload/journal.ts';
-import { VolumeMemory } from './upload/memory.ts';
-import type { UploadContext, UploadOptions, UploadResult } from './upload/options.ts';
-import { bytesSource, type Source } from './upload/source.ts';
-import { type ByteStream, isStream } from './upload/stream.ts';
-import { StreamUpload } from './upload/stream-upload.ts';
+} from './files/trash.ts';
+import { type FileNode, type Folder, Tree } from './files/tree.ts';
+import type { ReceivedShare } from './sharing/account-shares.ts';
+import type { Contact, ContactStores, Contacts } from './sharing/contacts.ts';
+import type { Delivery, TakeOverOptions } from './sharing/deliveries.ts';
+import type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './sharing/links.ts';
+import type { FileRequest, OwnRequest, RequestOptions } from './sharing/requests.ts';
+import type { HeaderCaches } from './transfers/download/header-cache.ts';
+import { type OpenOptions, openFile, type RemoteFile } from './transfers/download/remote-file.ts';
+import { type Version, versionsOf } from './transfers/download/versions.ts';
+import type { Journal } from './transfers/upload/journal.ts';
+import { VolumeMemory } from './transfers/upload/memory.ts';
+import type { UploadContext, UploadOptions, UploadResult } from './transfers/upload/options.ts';
+import { bytesSource, type Source } from './transfers/upload/source.ts';
+import { type ByteStream, isStream } from './transfers/upload/stream.ts';
+import { StreamUpload } from './transfers/upload/stream-upload.ts';
 import {
   abandon,
   listUnfinished,
   storedOf,
   type Unfinished,
   type UnfinishedUpload,
-} from './upload/unfinished.ts';
-import { Upload } from './upload/upload.ts';
+} from './transfers/upload/unfinished.ts';
+import { Upload } from './transfers/upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
 /** Where the service is, and what a session works with. @public */
 /** Sharing is loaded when it is first used: the page is smaller without it. */
-const sharing = () => import('./shares/sharing.ts');
+const sharing = () => import('./sharing/sharing.ts');
 
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto unless told otherwise; `client/node` has a faster one. */

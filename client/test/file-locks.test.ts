@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { FileLocks } from '../src/node/state/file-locks.ts';
-import { waitFor } from '../src/upload/claims.ts';
+import { waitFor } from '../src/transfers/upload/claims.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { concat, labels, layoutOf, SALT_BYTES, seal, toBase64Url, u32, utf8 } from '@szafa/format';
 import { fileJournal, readIfPresent, unfinishedDownloads } from '../src/node/index.ts';
-import { UploadLog } from '../src/upload/journal.ts';
+import { UploadLog } from '../src/transfers/upload/journal.ts';
 import { engine } from './service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'szafa-journal-'));

@@ -12,7 +12,7 @@ import {
   unseal,
 } from '@szafa/format';
 import { bytesSource, type Metadata } from '../src/index.ts';
-import { UploadLog } from '../src/upload/journal.ts';
+import { UploadLog } from '../src/transfers/upload/journal.ts';
 import { proxy } from './hostile.ts';
 import { newUser, sameUser } from './hostile-account.ts';
 import { memoryJournal } from './memory-journal.ts';

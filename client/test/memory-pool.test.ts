@@ -8,7 +8,7 @@ import { usually } from '../../tests/harness/long.ts';
 import { bytesSource } from '../src/index.ts';
 import { MemoryPool } from '../src/node/engine/memory-pool.ts';
 import { forEach, range } from '../src/pool.ts';
-import { MOST_BYTES } from '../src/upload/memory.ts';
+import { MOST_BYTES } from '../src/transfers/upload/memory.ts';
 import { content, engine } from './service.ts';
 
 const SIZE = 1000;

@@ -12,7 +12,7 @@ import { range } from '../src/pool.ts';
 import { readVolume, volumeReader } from '../src/transfers/calls.ts';
 import { RemoteFile, type VolumeReader } from '../src/transfers/download/remote-file.ts';
 import { inRoom } from '../src/transfers/download/room.ts';
-import { VolumeMemory } from '../src/upload/memory.ts';
+import { VolumeMemory } from '../src/transfers/upload/memory.ts';
 import {
   content,
   engine,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pace } from '../src/upload/pace.ts';
+import { Pace } from '../src/transfers/upload/pace.ts';
 
 const VOLUME = 8;
 

@@ -33,8 +33,8 @@ import { assertBytes } from '../../tests/harness/bytes.ts';
 import { usually } from '../../tests/harness/long.ts';
 import { type Bytes, type Engine, sealInto, webEngine } from '../src/index.ts';
 import { nodeEngine } from '../src/node/index.ts';
-import { visitorsLayout } from '../src/shares/request-upload.ts';
-import { bytesSource } from '../src/upload/source.ts';
+import { visitorsLayout } from '../src/sharing/request-upload.ts';
+import { bytesSource } from '../src/transfers/upload/source.ts';
 
 const node = nodeEngine();
 const web = webEngine();

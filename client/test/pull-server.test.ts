@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { layoutOf, sealedSize } from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import { pullHost } from '../src/node/index.ts';
-import { VolumeSupply } from '../src/upload/supply.ts';
+import { VolumeSupply } from '../src/transfers/upload/supply.ts';
 import { engine } from './service.ts';
 
 const MIB = 2 ** 20;

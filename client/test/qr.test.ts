@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { qr } from '../src/qr.ts';
+import { qr } from '../src/accounts/qr.ts';
 
 const textOf = (length: number) =>
   Array.from({ length }, (_, at) => String.fromCharCode(97 + ((at * 7 + length) % 26))).join('');

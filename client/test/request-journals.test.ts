@@ -7,8 +7,8 @@ import { SALT_BYTES } from '@szafa/format';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { parseRequest, RequestVisit, type Szafa, webEngine } from '../src/index.ts';
 import { fileJournal, fileSource } from '../src/node/index.ts';
-import { deliveryKey } from '../src/shares/request-upload.ts';
-import { UploadLog } from '../src/upload/journal.ts';
+import { deliveryKey } from '../src/sharing/request-upload.ts';
+import { UploadLog } from '../src/transfers/upload/journal.ts';
 import { proxy, service } from './hostile.ts';
 import { type HostileProxy, startProxy } from './proxy.ts';
 import {

@@ -1,7 +1,7 @@
 /** What an upload tells of itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Sent } from '../src/upload/sent.ts';
+import { Sent } from '../src/transfers/upload/progress.ts';
 
 test('progress tells what the service has from what is on its way, and takes nothing back', () => {
   const told: unknown[] = [];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { weaknessOf } from '../src/strength.ts';
+import { weaknessOf } from '../src/accounts/strength.ts';
 
 test('what is short, common, patterned or made of the username is refused; words and random letters are not', async () => {
   const verdicts: [secret: string, weakness: string | undefined][] = [

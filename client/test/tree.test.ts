@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FileRecord } from '@szafa/protocol';
 import fc from 'fast-check';
+import { belowFirst, dirNameOf, firstOf } from '../src/files/paths.ts';
 import {
   checkPath,
   type Entry,
@@ -17,7 +18,6 @@ import {
   TamperedError,
   Tree,
 } from '../src/index.ts';
-import { belowFirst, dirNameOf, firstOf } from '../src/tree/paths.ts';
 
 let number = 0;
 

@@ -26,8 +26,8 @@ import {
 } from '../src/index.ts';
 import { downloadToFile, fileJournal, fileSource, pullHost } from '../src/node/index.ts';
 import { receivedVolumes, writeVolume } from '../src/transfers/calls.ts';
-import { VolumeMemory } from '../src/upload/memory.ts';
-import { StreamUpload } from '../src/upload/stream-upload.ts';
+import { VolumeMemory } from '../src/transfers/upload/memory.ts';
+import { StreamUpload } from '../src/transfers/upload/stream-upload.ts';
 import { assertOneUse } from './one-use.ts';
 import { type HostileProxy, startProxy } from './proxy.ts';
 import {

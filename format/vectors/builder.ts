@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Bytes, Engine, Metadata } from '../../client/src/index.ts';
-import { bytesSource } from '../../client/src/upload/source.ts';
+import { bytesSource } from '../../client/src/transfers/upload/source.ts';
 import { concat, utf8 } from '../src/bytes.ts';
 import { labels } from '../src/engine.ts';
 import {

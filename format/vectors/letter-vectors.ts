@@ -1,7 +1,7 @@
 /** Vectors of identities and letters: what they look like, and what reads and writes them. */
 import { SzafaError, TamperedError, UnsupportedError } from '../../client/src/errors.ts';
 import type { Api, Keys } from '../../client/src/index.ts';
-import { type ContactPin, Contacts } from '../../client/src/shares/contacts.ts';
+import { type ContactPin, Contacts } from '../../client/src/sharing/contacts.ts';
 import {
   type Bytes,
   type Engine,

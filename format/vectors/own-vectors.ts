@@ -1,8 +1,8 @@
 /** Vectors of what an owner keeps beside shares and requests: what they look like, and what reads and writes them. */
 import { SzafaError, TamperedError } from '../../client/src/errors.ts';
 import { Api, Keys } from '../../client/src/index.ts';
-import { openOwnLink } from '../../client/src/shares/links.ts';
-import { openOwnRequest } from '../../client/src/shares/requests.ts';
+import { openOwnLink } from '../../client/src/sharing/links.ts';
+import { openOwnRequest } from '../../client/src/sharing/requests.ts';
 import { type Engine, linkKeyText, requestKeyText, toBase64Url } from '../src/index.ts';
 import { sealShareRecord } from '../src/share.ts';
 import { bagOfReader, READER } from './bag-builder.ts';

@@ -1,7 +1,7 @@
 /** Vectors of paths and versions: what they look like, and what the client makes of them. */
-import type { Entry } from '../../client/src/listing.ts';
-import { newestFirst, tieOf } from '../../client/src/tree/newest.ts';
-import { pathIn } from '../../client/src/tree/tree.ts';
+import type { Entry } from '../../client/src/files/listing.ts';
+import { newestFirst, tieOf } from '../../client/src/files/newest.ts';
+import { pathIn } from '../../client/src/files/tree.ts';
 
 /** Files of one path, as their headers describe them. */
 export interface VersionVector {

@@ -1,5 +1,6 @@
 /** What an engine makes of each kind of vector. */
 import type { FileRecord } from '@szafa/protocol';
+import { SeenRevs } from '../../client/src/files/seen-revs.ts';
 import {
   Api,
   type Bytes,
@@ -9,7 +10,6 @@ import {
   SzafaError,
   type Transport,
 } from '../../client/src/index.ts';
-import { SeenRevs } from '../../client/src/seen-revs.ts';
 import { openFile, type RemoteFile } from '../../client/src/transfers/download/remote-file.ts';
 import {
   changeBag,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { layoutOf } from '@szafa/format';
 import { pullHost } from '../../client/src/node/transfers/pull-server.ts';
-import type { VolumeSupply } from '../../client/src/upload/supply.ts';
+import type { VolumeSupply } from '../../client/src/transfers/upload/supply.ts';
 import { answerTo } from '../../web/src/transfers/outlet.worker.ts';
 import { makeFile, readVolume, sharedUser, upload, useService } from '../harness/index.ts';
 

@@ -59,21 +59,21 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'requests go on under the key before a rekey',
-    file: 'client/src/reseal.ts',
+    file: 'client/src/files/reseal.ts',
     find: 'await endRequests(context, current, result, signal);',
     replace: '',
     tests: ['client/test/reseal.test.ts'],
   },
   {
     name: 'a file that was taken over on another device is dropped as a delivery',
-    file: 'client/src/shares/deliveries.ts',
+    file: 'client/src/sharing/deliveries.ts',
     find: "if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)",
     replace: 'if (!head)',
     tests: ['client/test/deliveries.test.ts'],
   },
   {
     name: 'a service shows what was taken over as a delivery again',
-    file: 'client/src/shares/deliveries.ts',
+    file: 'client/src/sharing/deliveries.ts',
     find: 'await requireNotTaken(context, record.file_id);',
     replace: '',
     tests: ['client/test/deliveries.test.ts'],
@@ -94,7 +94,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the id of a share is taken for an option',
-    file: 'client/src/shares/links.ts',
+    file: 'client/src/sharing/links.ts',
     find: "while (id.startsWith('-'));",
     replace: "while (id === '');",
     tests: ['client/test/requests.test.ts'],
@@ -108,7 +108,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a file that was taken over while deliveries were listed is one of them',
-    file: 'client/src/shares/deliveries.ts',
+    file: 'client/src/sharing/deliveries.ts',
     find: 'if (doubtful.size === 0) return listed;',
     replace: 'if (listed) return listed;',
     tests: ['client/test/deliveries.test.ts'],

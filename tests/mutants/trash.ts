@@ -72,7 +72,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a rekey leaves the trash under the key of before',
-    file: 'client/src/stored-files.ts',
+    file: 'client/src/files/stored-files.ts',
     find: "  await look(eachFile(api, 'listFiles', { signal }), false);\n  await look(eachFile(api, 'listTrash', { signal }), true);",
     replace:
       "  await look(eachFile(api, 'listFiles', { signal }), false);\n  found.forEach((one, id) => one.inTrash && found.delete(id));",

@@ -2,9 +2,9 @@
 
 import { BAGLESS_PROFILE } from '@szafa/format';
 import type { KeysBody, RecoverBody, ServiceInfo } from '@szafa/protocol';
-import type { TransportResponse } from '../api/transport.ts';
 import { type Api, type CallOptions, hasStatus, isUnknownRoute } from '../call.ts';
 import { NotTheServiceError } from '../errors.ts';
+import type { TransportResponse } from '../http/transport.ts';
 
 /** A key bag, and the tag by which it can be replaced. */
 export interface TaggedKeys {

@@ -5,7 +5,6 @@ import {
   headers as headerNames,
   type ReceivedVolume,
 } from '@szafa/protocol';
-import type { TransportResponse } from '../api/transport.ts';
 import {
   type Api,
   type ByteRange,
@@ -16,6 +15,7 @@ import {
 } from '../call.ts';
 import { NotTheServiceError } from '../errors.ts';
 import { decodeParams, type EncParams } from '../files/calls.ts';
+import type { TransportResponse } from '../http/transport.ts';
 
 /** A volume, or the range that was asked for. */
 export interface VolumeBytes {

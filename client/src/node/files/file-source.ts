@@ -2,7 +2,7 @@ import { type BigIntStats, closeSync, constants, existsSync, fstatSync, openSync
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { FileChangedError, SzafaError } from '../../errors.ts';
-import type { Source } from '../../upload/source.ts';
+import type { Source } from '../../transfers/upload/source.ts';
 import { diskPath } from './disk-path.ts';
 import { exactTime } from './times.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SzafaError } from '../../errors.ts';
-import type { Claims } from '../../upload/claims.ts';
+import type { Claims } from '../../transfers/upload/claims.ts';
 import { createPrivateFile } from './atomic-file.ts';
 import { inTransaction, openLocalDatabase, SQLITE, sqliteCode } from './sqlite.ts';
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Claims } from '../../upload/claims.ts';
-import type { Journal } from '../../upload/journal.ts';
+import type { Claims } from '../../transfers/upload/claims.ts';
+import type { Journal } from '../../transfers/upload/journal.ts';
 import { readIfPresent, writeAtomic } from './atomic-file.ts';
 import { FileLocks } from './file-locks.ts';
 

@@ -4,8 +4,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDigest, isWhole, type Pin } from '@szafa/format';
 import { SzafaError } from '../../errors.ts';
-import type { RevStores } from '../../seen-revs.ts';
-import type { ContactPin, ContactStores } from '../../shares/contacts.ts';
+import type { RevStores } from '../../files/seen-revs.ts';
+import type { ContactPin, ContactStores } from '../../sharing/contacts.ts';
 import type { Pins } from '../../szafa.ts';
 import { readIfPresent, writeAtomic, writeIfAbsent } from './atomic-file.ts';
 

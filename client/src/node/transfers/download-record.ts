@@ -14,7 +14,7 @@ import {
 } from '@szafa/format';
 import { forEach } from '../../pool.ts';
 import type { ReadableHeader, RemoteFile } from '../../transfers/download/remote-file.ts';
-import type { Journal } from '../../upload/journal.ts';
+import type { Journal } from '../../transfers/upload/journal.ts';
 import { diskPath } from '../files/disk-path.ts';
 import { FileSource } from '../files/file-source.ts';
 import type { PartFile } from './part-file.ts';

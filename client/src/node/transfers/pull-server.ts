@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { parseRange } from '@szafa/protocol';
 import { SzafaError } from '../../errors.ts';
-import type { PullHost, PullOffer } from '../../upload/options.ts';
-import type { VolumeSupply } from '../../upload/supply.ts';
+import type { PullHost, PullOffer } from '../../transfers/upload/options.ts';
+import type { VolumeSupply } from '../../transfers/upload/supply.ts';
 import { http } from '../transport/http.ts';
 import { VolumeCache } from './volume-cache.ts';
 

@@ -1,6 +1,6 @@
 import { extentOf, type SealedVolume, sealedSize } from '@szafa/format';
 import { limits } from '@szafa/protocol';
-import type { VolumeSupply } from '../../upload/supply.ts';
+import type { VolumeSupply } from '../../transfers/upload/supply.ts';
 
 interface CachedVolume {
   sealed?: Promise<SealedVolume>;

@@ -1,5 +1,5 @@
 import { type BatchedFile, headers as headerNames, limits, pathOf, routes } from '@szafa/protocol';
-import type { TransportRequest, TransportResponse } from '../../api/transport.ts';
+import type { TransportRequest, TransportResponse } from '../../http/transport.ts';
 import type { NodeTransport } from './transport.ts';
 
 /** What is larger is quick enough by itself, and would keep others waiting. */

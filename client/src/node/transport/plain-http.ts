@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { readHead } from '@szafa/protocol';
-import { mostBytes, type TransportRequest, type TransportResponse } from '../../api/transport.ts';
 import { NetworkError, TooLongError } from '../../errors.ts';
+import { mostBytes, type TransportRequest, type TransportResponse } from '../../http/transport.ts';
 
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';

@@ -1,11 +1,11 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from 'node:http';
+import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../../errors.ts';
 import {
   mostBytes,
   type Transport,
   type TransportRequest,
   type TransportResponse,
-} from '../../api/transport.ts';
-import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../../errors.ts';
+} from '../../http/transport.ts';
 import { http, https } from './http.ts';
 import { FallbackNeeded, PlainHttp } from './plain-http.ts';
 

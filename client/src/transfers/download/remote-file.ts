@@ -34,15 +34,15 @@ import {
   volumeAt,
 } from '@szafa/format';
 import { DIGEST_BYTES, type FileRecord } from '@szafa/protocol';
+import type { Keys } from '../../accounts/keys.ts';
 import type { Api, ByteRange, VolumeOptions } from '../../call.ts';
 import { ApiError, ConflictError, TamperedError, TooLongError, UnsupportedError } from '../../errors.ts';
 import { eachFile } from '../../files/calls.ts';
-import type { Keys } from '../../keys.ts';
+import { plainNameOf } from '../../files/display-names.ts';
+import { belowFirst } from '../../files/paths.ts';
+import type { SeenRevs } from '../../files/seen-revs.ts';
 import { lanesFor, unlessAborted } from '../../pool.ts';
-import type { SeenRevs } from '../../seen-revs.ts';
-import { plainNameOf } from '../../text.ts';
-import type { VolumeAnswer } from '../../transfers/calls.ts';
-import { belowFirst } from '../../tree/paths.ts';
+import type { VolumeAnswer } from '../calls.ts';
 import { readVolume, readVolumeHeaders, volumeReader } from '../calls.ts';
 import type { HeaderCache } from './header-cache.ts';
 import { inRoom } from './room.ts';

@@ -1,6 +1,6 @@
 import { type Layout, largestVolume } from '@szafa/format';
 import { lanesFor, unlessAborted } from '../../pool.ts';
-import { MOST_BYTES, VolumeMemory } from '../../upload/memory.ts';
+import { MOST_BYTES, VolumeMemory } from '../upload/memory.ts';
 
 const PARALLEL = 4;
 

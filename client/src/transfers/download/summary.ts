@@ -10,8 +10,8 @@ import {
   utf8,
 } from '@szafa/format';
 import type { FileRecord } from '@szafa/protocol';
-import type { Keys } from '../../keys.ts';
-import type { SeenRevs } from '../../seen-revs.ts';
+import type { Keys } from '../../accounts/keys.ts';
+import type { SeenRevs } from '../../files/seen-revs.ts';
 
 /** What a header says, as far as a list of versions goes. */
 export type Summary = Pick<DescribedFile, 'fileId' | 'metadata'>;

@@ -1,8 +1,8 @@
 import type { Metadata } from '@szafa/format';
 import { ApiError, SzafaError, UnsupportedError } from '../../errors.ts';
-import type { Entry } from '../../listing.ts';
+import type { Entry } from '../../files/listing.ts';
+import { newestFirst, tieOf } from '../../files/newest.ts';
 import { forEach } from '../../pool.ts';
-import { newestFirst, tieOf } from '../../tree/newest.ts';
 import { describe, type OpenContext } from './remote-file.ts';
 
 /** One of several files of a name, opened as far as its header. @public */

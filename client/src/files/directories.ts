@@ -1,0 +1,97 @@
+/** Where the service files what lies at a path: its directories are one level deep, and have the first part of the path as their name. */
+import { sealDirName } from '@szafa/format';
+import { cleanDirName } from '@szafa/protocol';
+import type { CallOptions } from '../call.ts';
+import { ApiError, SzafaError } from '../errors.ts';
+import { unlessAborted } from '../pool.ts';
+import type { OpenContext } from '../transfers/download/remote-file.ts';
+import { type DirEntry, listDirEntries } from './listing.ts';
+import { dirNameOf } from './paths.ts';
+
+type DirOptions = CallOptions & { plain?: boolean | undefined };
+
+/** The directories of one account, looked up once until somebody lists them again. */
+export class Places {
+  readonly #context: OpenContext;
+  #known: Promise<DirEntry[]> | undefined;
+  readonly #making = new Map<string, Promise<number>>();
+
+  constructor(context: OpenContext) {
+    this.#context = context;
+  }
+
+  async list(options?: CallOptions): Promise<DirEntry[]> {
+    const { api } = this.#context;
+    const dirs = await listDirEntries(
+      this.#context,
+      (await api.call('listDirs', { ...options })).dirs,
+      options?.signal,
+    );
+    this.#known = Promise.resolve(dirs);
+    return dirs;
+  }
+
+  /** A new directory under a sealed name; `plain` shows the name to the service. */
+  async make(name: string, { plain, signal }: DirOptions = {}): Promise<number> {
+    const { api, engine, keys } = this.#context;
+    const text = plain ? name : await sealDirName(engine, (await keys.current(signal)).key, name);
+    const { dir_id } = await api.call('createDir', { body: { name: text }, signal });
+    this.#known = undefined;
+    return dir_id;
+  }
+
+  /** The directory of this name, made when it is not there; another device may win the race. */
+  async ensure(name: string, options: DirOptions = {}): Promise<number> {
+    const found = called(await this.list(options), name);
+    if (found) return found.dirId;
+    try {
+      return await this.make(name, options);
+    } catch (error) {
+      const isRefused = error instanceof SzafaError && error.code === 'api';
+      const now = isRefused ? called(await this.list(options), name) : undefined;
+      if (!now) throw error;
+      return now.dirId;
+    }
+  }
+
+  /** What is in it lies in the root then. Another device may have removed it before. */
+  async remove(dirId: number, options?: CallOptions): Promise<void> {
+    this.#known = undefined;
+    await this.#context.api
+      .call('deleteDir', { params: { dir_id: dirId }, ...options })
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiError && error.status === 404)) throw error;
+      });
+  }
+
+  /** Where a path is filed, in a directory that is made when it is not there; null is the root. */
+  async of(path: string, { plain, signal }: DirOptions = {}): Promise<number | null> {
+    const first = dirNameOf(path);
+    if (first === undefined) return null;
+    const name = plain ? cleanDirName(first) : first;
+    const known = called(await unlessAborted(this.#lookUp(), signal), name);
+    if (known) return known.dirId;
+    // Thousands of files may be on their way to a directory that none of them has found.
+    const making = this.#making.get(name) ?? this.ensure(name, { plain });
+    this.#making.set(name, making);
+    const end = () => this.#making.delete(name);
+    making.then(end, end);
+    return unlessAborted(making, signal);
+  }
+
+  /** Without a signal: many wait for one answer. */
+  #lookUp(): Promise<DirEntry[]> {
+    const known = this.#known ?? this.list();
+    this.#known = known;
+    known.catch(() => {
+      if (this.#known === known) this.#known = undefined;
+    });
+    return known;
+  }
+}
+
+/** Of a sealed and a plain one with the same name, the sealed one. */
+function called(dirs: DirEntry[], name: string): DirEntry | undefined {
+  const found = dirs.filter((dir) => dir.name === name);
+  return found.find((dir) => dir.verified) ?? found[0];
+}

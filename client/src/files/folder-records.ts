@@ -1,0 +1,91 @@
+/** What is kept of a folder beside its files: mode and times, in a file of no bytes whose path ends in a slash. It also shows a folder that is empty. */
+import type { Attributes } from '@szafa/format';
+import { ApiError, ConflictError } from '../errors.ts';
+import { type Version, versionsOf } from '../transfers/download/versions.ts';
+import type { FolderOptions, TreeContext } from './context.ts';
+import type { Entry } from './listing.ts';
+import { checkPath, parentOf } from './paths.ts';
+import { recordsOf } from './plan.ts';
+import { resealPaths } from './reseal-paths.ts';
+import { type FileNode, type Folder, Tree } from './tree.ts';
+
+type Markers = Pick<Folder, 'markers'>;
+
+async function newestRecord(
+  context: TreeContext,
+  markers: readonly Entry[],
+  signal?: AbortSignal,
+): Promise<Version | undefined> {
+  const [newest] = await versionsOf(context, markers, signal);
+  if (newest?.problem) throw newest.problem;
+  return newest;
+}
+
+/** None for a folder that was made without any, as by the page. */
+export async function readAttributes(
+  context: TreeContext,
+  { markers }: Markers,
+  signal?: AbortSignal,
+): Promise<Attributes> {
+  const { mode, special, mtime, nanos } = (await newestRecord(context, markers, signal))?.metadata ?? {};
+  return {
+    ...(mode !== undefined && { mode }),
+    ...(special !== undefined && { special }),
+    ...(mtime !== undefined && { mtime }),
+    ...(nanos !== undefined && { nanos }),
+  };
+}
+
+/** What a folder is from now on: its record is uploaded, or sealed again if it says something else. */
+export async function recordFolder(
+  context: TreeContext,
+  path: string,
+  options: FolderOptions = {},
+): Promise<'made' | 'changed' | 'same'> {
+  const { signal, mode, special = 0, mtime, nanos = 0 } = options;
+  const tree = options.tree ?? (await context.tree(options));
+  const found = await newestRecord(context, tree.folder(checkPath(path))?.markers ?? [], signal);
+  if (!found?.metadata) {
+    await context.uploadMarker(`${path}/`, options);
+    return 'made';
+  }
+  const wanted: Attributes = {
+    ...(mode !== undefined && { mode, special }),
+    ...(mtime !== undefined && { mtime, nanos }),
+  };
+  const known: Attributes = { special: 0, nanos: 0, ...found.metadata };
+  const keys = Object.keys(wanted) as (keyof Attributes)[];
+  if (keys.every((key) => known[key] === wanted[key])) return 'same';
+  try {
+    await resealPaths(context, [{ entry: found.entry, path: `${path}/`, attributes: () => wanted }], {
+      signal,
+    });
+  } catch (error) {
+    // A token that only adds may not; and what another device has changed in this moment has a record of its own.
+    const mayNot = error instanceof ApiError && error.kind === 'out-of-scope';
+    if (!mayNot && !(error instanceof ConflictError)) throw error;
+    await context.uploadMarker(`${path}/`, { ...options, after: found.metadata.gen });
+  }
+  return 'changed';
+}
+
+/** The records of folders that are not empty: a list has those folders without them. @public */
+export function hiddenRecords<T extends Entry>(entries: readonly T[]): Set<T> {
+  const folders = [...new Tree(entries).folders()];
+  const full = folders.filter((folder) => folder.files.length + folder.folders.length > 0);
+  return new Set(full.flatMap(({ markers }) => markers as T[]));
+}
+
+/** The records of folders that have nothing left once these entries are gone from the tree. @public */
+export function recordsLeft(tree: Tree, going: ReadonlySet<string>): Entry[] {
+  const isGoing = (file: FileNode) => recordsOf(file).every(({ fileId }) => going.has(fileId));
+  const emptied = tree.folders().filter((folder) => folder.count > 0 && tree.within(folder).every(isGoing));
+  return emptied.flatMap(({ markers }) => markers).filter(({ fileId }) => !going.has(fileId));
+}
+
+/** The records of the folders above a path, the innermost first. @public */
+export function recordsAbove(tree: Tree, path: string): Entry[] {
+  const found: Entry[] = [];
+  for (let at = parentOf(path); at !== ''; at = parentOf(at)) found.push(...(tree.folder(at)?.markers ?? []));
+  return found;
+}

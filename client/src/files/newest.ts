@@ -1,0 +1,14 @@
+import type { FileRecord } from '@szafa/protocol';
+import type { Age } from './listing.ts';
+
+type Ranked = Pick<Age, 'gen' | 'added' | 'tie'>;
+
+/** Orders files of one path that have the same `gen` and `added`: by the id in the header, and of copies, which share that, by the record's. */
+export const tieOf = (fileId: Uint8Array, { file_id }: Pick<FileRecord, 'file_id'>) =>
+  `${fileId.toHex()} ${file_id}`;
+
+/** The order of the files of one path. */
+export const newestFirst = (a: Ranked, b: Ranked) =>
+  b.gen - a.gen || b.added - a.added || compare(b.tie ?? '', a.tie ?? '');
+
+const compare = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);

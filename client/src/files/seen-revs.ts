@@ -1,0 +1,76 @@
+import { type SzafaError, TamperedError } from '../errors.ts';
+
+/** Where the highest `rev` of each renamed file of an account is kept between sessions, by the file's id. @public */
+export interface RevStore {
+  load(): Promise<ReadonlyMap<string, number>>;
+  /** Adds to what is kept; of two for one file the higher counts. */
+  save(revs: ReadonlyMap<string, number>): Promise<void>;
+}
+
+/** By account. @public */
+export interface RevStores {
+  of(username: string): RevStore;
+}
+
+/** As the list has it. */
+interface Listed {
+  fileId: string;
+  age?: { rev: number };
+  problem?: SzafaError;
+}
+
+/** Names as new as any that were seen: a service that gives an earlier one has kept it, and sends it again. */
+export class SeenRevs {
+  readonly #store: RevStore | undefined;
+  #seen: Promise<Map<string, number>> | undefined;
+
+  constructor(store: RevStore | undefined) {
+    this.#store = store;
+  }
+
+  /** What is wrong with a file of this `rev`, if anything is. */
+  async check(fileId: string, rev: number): Promise<TamperedError | undefined> {
+    return older(await this.#load(), fileId, rev);
+  }
+
+  /** Marks the entries that are older than they were, and remembers the others. */
+  async see(entries: Listed[]): Promise<void> {
+    const seen = await this.#load();
+    const later = new Map<string, number>();
+    for (const entry of entries) {
+      const { fileId, age } = entry;
+      if (!age || age.rev === (seen.get(fileId) ?? 1)) continue;
+      const problem = older(seen, fileId, age.rev);
+      if (problem) entry.problem = problem;
+      else later.set(fileId, age.rev);
+    }
+    await this.#remember(seen, later);
+  }
+
+  /** Of files that this device renamed. */
+  async note(revs: ReadonlyMap<string, number>): Promise<void> {
+    const seen = await this.#load();
+    await this.#remember(seen, new Map([...revs].filter(([fileId, rev]) => rev > (seen.get(fileId) ?? 1))));
+  }
+
+  async #remember(seen: Map<string, number>, later: Map<string, number>): Promise<void> {
+    if (later.size === 0) return;
+    for (const [fileId, rev] of later) seen.set(fileId, rev);
+    // A place that cannot be written to must not keep anybody from their files; this session remembers all the same.
+    await this.#store?.save(later).catch(() => {});
+  }
+
+  #load(): Promise<Map<string, number>> {
+    this.#seen ??= (async () => new Map((await this.#store?.load().catch(() => undefined)) ?? []))();
+    return this.#seen;
+  }
+}
+
+function older(seen: ReadonlyMap<string, number>, fileId: string, rev: number): TamperedError | undefined {
+  const highest = seen.get(fileId) ?? 1;
+  if (rev >= highest) return undefined;
+  return new TamperedError(
+    'rev',
+    `the name of this file is an older one (${rev}, ${highest} was seen before)`,
+  );
+}

@@ -1,0 +1,53 @@
+/** Which of several files of one path is the newest where `gen` and `added` do not tell: the list has nothing more, so their headers are opened. */
+
+import { ApiError, SzafaError } from '../errors.ts';
+import { forEach } from '../pool.ts';
+import { describe, type OpenContext } from '../transfers/download/remote-file.ts';
+import type { Entry } from './listing.ts';
+import { tieOf } from './newest.ts';
+import { pathIn } from './tree.ts';
+
+const PARALLEL = 8;
+/** Greater than any id: a file that cannot be opened may be the newest, which must show. */
+const UNKNOWN = '~';
+
+/** Sets `age.tie` of the files that need one. Ties are rare: no request is made where there is none. */
+export async function breakTies(
+  context: OpenContext,
+  entries: readonly Entry[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const tied: Entry[] = [];
+  for (const same of samePaths(entries)) {
+    const byAge = Map.groupBy(same, ({ age }) => `${age!.gen} ${age!.added}`);
+    for (const equal of byAge.values()) if (equal.length > 1) tied.push(...equal);
+  }
+  await forEach(tied, PARALLEL, async (entry) => {
+    try {
+      const { fileId } = await describe(context, entry.record, signal);
+      entry.age!.tie = tieOf(fileId, entry.record);
+    } catch (error) {
+      if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+      // Removed since it was listed: whatever it was, it is not the newest.
+      if (error instanceof ApiError && error.kind === 'not-found') return;
+      if (error instanceof ApiError) throw error;
+      entry.age!.tie = UNKNOWN;
+      entry.problem ??= error;
+    }
+  });
+}
+
+/** Files with proven names that stand at one path, for each path that has several. */
+function* samePaths(entries: readonly Entry[]): Generator<Entry[]> {
+  const first = new Map<string, Entry>();
+  const several = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    if (!entry.age) continue;
+    const path = pathIn(entry);
+    const before = first.get(path);
+    if (!before) first.set(path, entry);
+    else if (several.has(path)) several.get(path)!.push(entry);
+    else several.set(path, [before, entry]);
+  }
+  yield* several.values();
+}

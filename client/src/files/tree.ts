@@ -1,0 +1,225 @@
+/** The files of an account as one tree, made from one list: nothing is asked for, and nothing of it changes later. */
+import { limits } from '@szafa/protocol';
+import type { SzafaError } from '../errors.ts';
+import type { DirEntry, Entry } from './listing.ts';
+import { newestFirst } from './newest.ts';
+import { lastOf, numberedPath, parentOf, segmentsOf } from './paths.ts';
+
+/** A file with its earlier versions. @public */
+export interface FileNode {
+  path: string;
+  /** The last part of the path. */
+  name: string;
+  /** The newest of the versions. */
+  entry: Entry;
+  /** Newest first, as it is sealed into their names; of files that are not verified, as the service lists them. */
+  versions: Entry[];
+  /**
+   * Files that have this path by the service's word only, beside one that proves it: they never stand in for it. Empty where the node
+   * itself is not verified.
+   */
+  unproven: Entry[];
+  size: number;
+  createdAt: string;
+  verified: boolean;
+  problem?: SzafaError;
+  misplaced?: true;
+}
+
+/** A folder; the top has the path ''. @public */
+export interface Folder {
+  path: string;
+  name: string;
+  /** By name, and so are the files. */
+  folders: Folder[];
+  files: FileNode[];
+  /** Bytes of all files below, at any depth, the newest version of each. */
+  size: number;
+  /** How many files that are. */
+  count: number;
+  /** The directory of the service that has its name: only at the first level, and only where there is one. */
+  dirId?: number;
+  /** The name of that directory is authentic. */
+  sealed?: true;
+  /** What makes it stay when it is empty. */
+  markers: Entry[];
+}
+
+const UNNAMED = 'unnamed';
+/** Stands for a slash. */
+const DEEPER = '⧸';
+/** A directory and a name of the service; what is longer is no name of this service, and must not make a tree of a million folders. */
+const MOST_UNPROVEN = limits.dirNameChars + 1 + limits.fileNameChars;
+
+/** Has parts that are none; most paths have not, and there are thousands. */
+const ODD = /(^|\/)\.{0,2}(\/|$)/;
+
+const newFolder = (path: string): Folder => ({
+  ...{ path, name: lastOf(path), folders: [], files: [] },
+  ...{ size: 0, count: 0, markers: [] },
+});
+
+const byCode = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+
+/** Where it stands: whatever was sealed, or told by the service, a path has no empty parts, and leads nowhere else. */
+export function pathIn({ path, verified }: Entry): string {
+  const told = verified ? path : path.slice(0, MOST_UNPROVEN);
+  return notTooDeep(ODD.test(told) ? segmentsOf(told).join('/') || UNNAMED : told);
+}
+
+/** What has more parts than may be written has the rest of them in its name: each part would be a folder, and a list has thousands of paths. */
+function notTooDeep(path: string): string {
+  if (path.length <= 2 * limits.pathParts) return path;
+  let at = -1;
+  for (let part = 1; part < limits.pathParts; part++) {
+    at = path.indexOf('/', at + 1);
+    if (at < 0) return path;
+  }
+  return path.slice(0, at + 1) + path.slice(at + 1).replaceAll('/', DEEPER);
+}
+
+/** An empty folder is a file of no bytes whose path ends in a slash. */
+function isMarker({ path, verified, size }: Entry): boolean {
+  return verified && size === 0 && path.endsWith('/');
+}
+
+/** Where neither is newer they stay as the service lists them, which is newest first, it says. */
+const byAge = ({ age: a }: Entry, { age: b }: Entry) => (a && b ? newestFirst(a, b) : 0);
+
+function ranked(same: Entry[]): Pick<FileNode, 'versions' | 'unproven'> {
+  const proven = same.filter((entry) => entry.verified).sort(byAge);
+  if (proven.length === 0) return { versions: same, unproven: [] };
+  return { versions: proven, unproven: same.filter((entry) => !entry.verified) };
+}
+
+/** @public */
+export class Tree {
+  readonly top: Folder;
+  readonly #folders = new Map<string, Folder>();
+  readonly #files = new Map<string, FileNode>();
+
+  constructor(entries: Iterable<Entry>, dirs: Iterable<DirEntry> = []) {
+    this.top = newFolder('');
+    this.#folders.set('', this.top);
+    for (const { name, dirId, verified } of dirs) this.#addDir(name, dirId, verified);
+    const byPath = new Map<string, Entry[]>();
+    for (const entry of entries) {
+      const path = pathIn(entry);
+      if (isMarker(entry)) {
+        this.#folderAt(path).markers.push(entry);
+        continue;
+      }
+      const same = byPath.get(path);
+      if (same) same.push(entry);
+      else byPath.set(path, [entry]);
+    }
+    for (const [path, same] of byPath) this.#addFile(path, same);
+    this.#sum();
+  }
+
+  /** '' is the top. */
+  folder(path: string): Folder | undefined {
+    return this.#folders.get(path);
+  }
+
+  file(path: string): FileNode | undefined {
+    return this.#files.get(path);
+  }
+
+  /** The file that a record is of, where it is still there. */
+  fileOf(entry: Entry): FileNode | undefined {
+    const node = this.#files.get(pathIn(entry));
+    return node && [...node.versions, ...node.unproven].find((one) => one.fileId === entry.fileId) && node;
+  }
+
+  /** All but the top, each before what is in it. */
+  folders(): Folder[] {
+    return [...this.#folders.values()].slice(1).sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  files(): FileNode[] {
+    return [...this.#files.values()];
+  }
+
+  /** The files below a folder, at any depth. */
+  *within(folder: Folder): Generator<FileNode> {
+    for (const { files } of this.foldersWithin(folder)) yield* files;
+  }
+
+  /** The folder, and those in it at any depth. */
+  *foldersWithin(folder: Folder): Generator<Folder> {
+    const left = [folder];
+    for (let next = left.pop(); next; next = left.pop()) {
+      yield next;
+      // One by one: so many arguments as a folder may have folders are too many for a call.
+      for (const inner of next.folders) left.push(inner);
+    }
+  }
+
+  /** A file or a folder is there. */
+  has(path: string): boolean {
+    return this.#files.has(path) || this.#folders.has(path);
+  }
+
+  /** The highest `gen` of this path, after which an upload there is the newest; 0 where there is none. */
+  genOf(path: string): number {
+    return this.#files.get(path)?.entry.age?.gen ?? 0;
+  }
+
+  #addDir(name: string, dirId: number, verified: boolean): void {
+    const [segment, ...more] = segmentsOf(name);
+    if (segment === undefined || more.length > 0) return;
+    const folder = this.#folderAt(segment);
+    // Of a sealed and a plain one with the same name, the sealed one.
+    if (folder.dirId === undefined || verified) folder.dirId = dirId;
+    if (verified) folder.sealed = true;
+  }
+
+  #folderAt(path: string): Folder {
+    const missing: string[] = [];
+    let known = this.#folders.get(path);
+    for (let at = path; !known; known = this.#folders.get(at)) {
+      missing.push(at);
+      at = parentOf(at);
+    }
+    return missing.reduceRight((parent, at) => {
+      const folder = newFolder(at);
+      parent.folders.push(folder);
+      this.#folders.set(at, folder);
+      return folder;
+    }, known);
+  }
+
+  #addFile(path: string, same: Entry[]): void {
+    const { versions, unproven } = same.length === 1 ? { versions: same, unproven: [] } : ranked(same);
+    const [entry] = versions as [Entry];
+    const { size, createdAt, verified, problem, misplaced } = entry;
+    const name = lastOf(path);
+    const node: FileNode = { path, name, entry, versions, unproven, size, createdAt, verified };
+    if (problem) node.problem = problem;
+    if (misplaced) node.misplaced = misplaced;
+    this.#files.set(path, node);
+    this.#folderAt(parentOf(path)).files.push(node);
+  }
+
+  #sum(): void {
+    // Each was made after the one that it is in.
+    for (const folder of [...this.#folders.values()].reverse()) {
+      folder.folders.sort(byCode);
+      folder.files.sort(byCode);
+      folder.count += folder.files.length;
+      for (const { size } of folder.files) folder.size += size;
+      if (folder === this.top) return;
+      const parent = this.#folders.get(parentOf(folder.path))!;
+      parent.size += folder.size;
+      parent.count += folder.count;
+    }
+  }
+}
+
+/** A path that is free: the path itself, or the first number that is not taken. @public */
+export function freePath(tree: { has(path: string): boolean }, path: string): string {
+  let free = path;
+  for (let number = 2; tree.has(free); number++) free = numberedPath(path, number);
+  return free;
+}

@@ -1,0 +1,100 @@
+import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
+import { partsOf } from './body-parts.ts';
+
+/** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
+export interface TransportRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body?: Uint8Array | string | undefined;
+  signal?: AbortSignal | undefined;
+  /** A response body longer than this is cut off with a TooLongError; see `mostBytes`. */
+  maxBytes: number;
+  /** Time for the whole exchange. */
+  timeoutMs: number;
+  /** Time in which at least something must move, for transports that can see it. */
+  quietMs: number;
+  /** Not on a kept-alive connection, which the other side may be closing: for calls that must not be repeated. */
+  fresh?: boolean | undefined;
+  /** Memory for a successful body of known length, instead of new memory. */
+  into?: ((length: number) => Uint8Array) | undefined;
+  /** Body bytes as they leave or arrive; negative when an attempt is taken back. */
+  onBytes?: ((bytes: number) => void) | undefined;
+}
+
+export interface TransportResponse {
+  status: number;
+  header(name: string): string | undefined;
+  body: Uint8Array;
+}
+
+/** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. @public */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+/** What a refusal may have, also where a short volume was asked for. */
+const REFUSAL_BYTES = 64 * 1024;
+
+/** The longest body that an answer of that status may have. */
+export function mostBytes({ maxBytes }: TransportRequest, status: number): number {
+  return status >= 200 && status < 300 ? maxBytes : Math.max(maxBytes, REFUSAL_BYTES);
+}
+
+async function readBody(response: Response, request: TransportRequest): Promise<Uint8Array> {
+  if (!response.body) return new Uint8Array(0);
+  const declared = Number(response.headers.get('content-length') ?? Number.NaN);
+  const encoded = response.headers.has('content-encoding');
+  const most = mostBytes(request, response.status);
+  if (declared > most) throw new TooLongError();
+  const known = Number.isSafeInteger(declared) && !encoded && request.method !== 'HEAD';
+  const whole = known && response.ok ? (request.into?.(declared) ?? new Uint8Array(declared)) : undefined;
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of partsOf(response.body)) {
+    if (length + part.length > (whole?.length ?? most)) throw new TooLongError();
+    if (whole) whole.set(part, length);
+    else parts.push(part.slice());
+    length += part.length;
+    request.onBytes?.(part.length);
+  }
+  if (whole) {
+    if (length !== whole.length) throw new NetworkError('the answer ended too early');
+    return whole;
+  }
+  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+}
+
+/** The transport of browsers. @public */
+export const fetchTransport: Transport = async (request) => {
+  const timeout = AbortSignal.timeout(request.timeoutMs);
+  const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+  const isShared = request.body instanceof Uint8Array && !(request.body.buffer instanceof ArrayBuffer);
+  // Shared memory, as Node's engine has it, would be sent as a text of its numbers.
+  const body = isShared ? (request.body as Uint8Array).slice() : request.body;
+  const isVolume = typeof body === 'object';
+  try {
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: request.headers,
+      body: (body as Uint8Array<ArrayBuffer> | string | undefined) ?? null,
+      signal,
+      // The bearer token goes to the service and nowhere else.
+      redirect: 'error',
+      // There are no cookies. But browsers keep connections with and without credentials apart, and the service reads
+      // one that carries nothing but volumes more quickly.
+      credentials: isVolume ? 'omit' : 'same-origin',
+      cache: 'no-store',
+    });
+    const answer = await readBody(response, request);
+    if (isVolume) request.onBytes?.(body.length);
+    return {
+      status: response.status,
+      header: (name) => response.headers.get(name) ?? undefined,
+      body: answer,
+    };
+  } catch (cause) {
+    request.signal?.throwIfAborted();
+    if (cause instanceof SzafaError) throw cause;
+    if (timeout.aborted) throw new NetworkError('the server did not answer in time', { cause });
+    throw new NetworkError('the server cannot be reached', { cause });
+  }
+};

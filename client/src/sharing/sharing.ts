@@ -1,0 +1,7 @@
+/** Sharing and file requests as the SDK loads them: when they are first used. */
+
+export { listReceived, shareWith } from './account-shares.ts';
+export { Contacts } from './contacts.ts';
+export { dropDelivery, listDeliveries, listSealedIds, takeOver } from './deliveries.ts';
+export { listLinks, makeLink } from './links.ts';
+export { listRequests, makeRequest } from './requests.ts';

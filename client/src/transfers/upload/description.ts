@@ -1,0 +1,120 @@
+import {
+  type Bytes,
+  type Engine,
+  extentOf,
+  type FileSecrets,
+  type Layout,
+  type Master,
+  type Metadata,
+  MOST_COUNTED,
+  metadataText,
+  parseHeader,
+  parseMetadata,
+  sealedSize,
+  sealFileName,
+  sealHeader,
+  sealThumbnail,
+  storedSize,
+  totalSha256,
+} from '@szafa/format';
+import type { CompleteBody, InitBody } from '@szafa/protocol';
+import { SzafaError } from '../../errors.ts';
+import { belowFirst } from '../../files/paths.ts';
+import { range } from '../../pool.ts';
+import type { PlacedOptions, UploadOptions } from './options.ts';
+
+/** A file of which all volumes have been sealed. */
+export interface SealedFile {
+  layout: Layout;
+  secrets: FileSecrets;
+  digests: Bytes[];
+}
+
+/** Which of the files of its name it is. */
+export interface Age {
+  gen: number;
+  added: number;
+}
+
+export function ageOf({ added = Date.now(), after = 0 }: Pick<UploadOptions, 'added' | 'after'>): Age {
+  return { gen: Math.min(after + 1, MOST_COUNTED), added };
+}
+
+/** What the service is told of a file: all it ever learns, mostly sealed. */
+export async function describe(
+  engine: Engine,
+  master: Master,
+  { layout, digests, secrets }: SealedFile,
+  { gen, added }: Age,
+  options: PlacedOptions,
+): Promise<CompleteBody> {
+  const { path, dirId, mtime, nanos, type, mode, special, source, link, sparse, hardlink } = options;
+  const { plainName, thumbnail, onThumbnail } = options;
+  const total = (await totalSha256(engine, digests)).toHex();
+  const picture = thumbnail && (await sealThumbnail(engine, secrets, thumbnail));
+  if (picture) onThumbnail?.(picture);
+  const metadata: Metadata = {
+    name: path.toWellFormed(),
+    size: layout.size,
+    rev: 1,
+    gen,
+    added,
+    ...(mtime !== undefined && { mtime: Math.round(mtime) }),
+    ...(nanos && { nanos }),
+    ...(type !== undefined && { type }),
+    ...(mode !== undefined && { mode: mode & 0o777 }),
+    ...(special && { special }),
+    ...(source !== undefined && { source: source.toWellFormed() }),
+    ...(link !== undefined && { link }),
+    ...(sparse && { sparse }),
+    ...(hardlink !== undefined && { hardlink }),
+    ...(picture && { thumbnail: (await engine.sha256(picture)).toHex() }),
+  };
+  checkOwn(metadata);
+  const shown = dirId ? belowFirst(metadata.name) : metadata.name;
+  const binding = { totalSha256: total, storedSize: storedSize(layout), count: layout.count };
+  return {
+    file_name: plainName ? shown : await sealFileName(engine, master.key, metadata, binding),
+    file_size: binding.storedSize,
+    total_sha256: total,
+    chunk_count: layout.count,
+    enc_params: await sealHeader(engine, { ...secrets, layout, totalSha256: total, master, metadata }),
+  };
+}
+
+/** Of the master key that a description was sealed under. */
+export const epochOf = ({ enc_params }: CompleteBody): number => parseHeader({ ...enc_params }).epoch;
+
+/** What no reader would take must not be written: the file could never be opened again. */
+function checkOwn(metadata: Metadata): void {
+  try {
+    parseMetadata(metadataText(metadata));
+  } catch (cause) {
+    throw new SzafaError('bad-description', (cause as Error).message, { cause });
+  }
+}
+
+/** That a file can be described so, which is said before its volumes travel and not after. */
+export async function checkDescribable(
+  engine: Engine,
+  master: Master,
+  { layout, secrets }: Pick<SealedFile, 'layout' | 'secrets'>,
+  options: PlacedOptions,
+): Promise<void> {
+  await describe(engine, master, { layout, secrets, digests: [] }, ageOf(options), options);
+}
+
+/** The sizes of all volumes, sealed. */
+export function sizesOf(layout: Layout): { size: number }[] {
+  return Array.from(range(1, layout.count), (idx) => ({ size: sealedSize(extentOf(layout, idx).length) }));
+}
+
+/** The same for a transfer that wants all digests at its beginning. */
+export function declare(
+  description: CompleteBody,
+  { layout, digests }: SealedFile,
+  { dirId }: PlacedOptions,
+): InitBody {
+  const chunks = sizesOf(layout).map(({ size }, at) => ({ size, sha256: digests[at]!.toHex() }));
+  return { ...description, chunks, dir_id: dirId };
+}

@@ -1,0 +1,30 @@
+import { type Bytes, extentOf, largestVolume, SALT_BYTES, sealVolume, totalSha256 } from '@szafa/format';
+import { forEach, lanesFor, range } from '../../pool.ts';
+import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
+import { paddedSource, type Source } from './source.ts';
+
+/**
+ * Whether a source has the content of a file on the service. Of the volumes only their salts are fetched: sealed again
+ * with them, the source must give the digests that the header declares. What is sealed for this leaves no trace. @public
+ */
+export async function sameContent(
+  remote: RemoteFile<ReadableHeader>,
+  source: Source,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const { engine, layout, header } = remote;
+  if (source.size !== layout.size) return false;
+  const { fileId, fileKey } = header;
+  const whole = paddedSource(source, layout.padded);
+  const digests = new Array<Bytes>(layout.count);
+  await forEach(range(1, layout.count), lanesFor(largestVolume(layout), engine.parallel), async (idx) => {
+    signal?.throwIfAborted();
+    const { head, isLast } = await remote.openHead(idx, { signal });
+    const place = { fileId, fileKey, idx, isLast };
+    const salt = head.slice(0, SALT_BYTES);
+    const sealed = await sealVolume(engine, place, whole, extentOf(layout, idx), { salt, digestOnly: true });
+    digests[idx - 1] = sealed.digest;
+    sealed.release();
+  });
+  return (await totalSha256(engine, digests)).toHex() === header.totalSha256;
+}

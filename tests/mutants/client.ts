@@ -66,10 +66,10 @@ export const mutants: Mutant[] = [
     only: 'is set up on a terminal',
   },
   {
-    name: 'a QR code has the format information of another level',
+    name: 'a QR code has another error correction level',
     file: 'client/src/accounts/qr.ts',
-    find: 'const LEVEL = 0;',
-    replace: 'const LEVEL = 1;',
+    find: "ecc: 'medium'",
+    replace: "ecc: 'low'",
     tests: ['client/test/qr.test.ts'],
   },
   // Headers that are kept.

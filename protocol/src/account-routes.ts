@@ -15,7 +15,7 @@ import {
   TokenBody,
 } from './accounts.ts';
 import { Credentials, FactorError } from './factors.ts';
-import { ErrorBody } from './resources.ts';
+import { ErrorBody, errors } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
 
@@ -34,7 +34,7 @@ export const accountRoutes = {
     access: 'open',
     changes: true,
     body: Registration,
-    responses: { 200: Session, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 503: ErrorBody },
+    responses: { 200: Session, ...errors(400, 403, 409, 503) },
   },
   login: {
     method: 'POST',
@@ -44,14 +44,7 @@ export const accountRoutes = {
     access: 'open',
     changes: false,
     body: Credentials,
-    responses: {
-      200: Session,
-      400: ErrorBody,
-      401: FactorError,
-      403: ErrorBody,
-      429: ErrorBody,
-      503: ErrorBody,
-    },
+    responses: { 200: Session, 401: FactorError, ...errors(400, 403, 429, 503) },
   },
   readProfile: {
     method: 'POST',
@@ -61,7 +54,7 @@ export const accountRoutes = {
     access: 'open',
     changes: false,
     body: ProfileBody,
-    responses: { 200: Profile, 400: ErrorBody, 429: ErrorBody },
+    responses: { 200: Profile, ...errors(400, 429) },
   },
   me: {
     method: 'GET',
@@ -89,7 +82,7 @@ export const accountRoutes = {
     tag: 'Accounts',
     access: 'any',
     folder: [],
-    responses: { 200: StoredKeys, 403: ErrorBody, 404: ErrorBody },
+    responses: { 200: StoredKeys, ...errors(403, 404) },
   },
   writeKeys: {
     method: 'PUT',
@@ -103,14 +96,7 @@ export const accountRoutes = {
       'If-None-Match': Type.Optional(Type.String({ description: '*: there are none yet' })),
     }),
     body: KeysBody,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: ErrorBody,
-      412: ErrorBody,
-      428: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 403, 412, 428, 429) },
   },
   changePassword: {
     method: 'POST',
@@ -121,14 +107,7 @@ export const accountRoutes = {
     changes: true,
     headers: replaced,
     body: PasswordBody,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: ErrorBody,
-      412: ErrorBody,
-      428: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 403, 412, 428, 429) },
   },
   recover: {
     method: 'POST',
@@ -138,7 +117,7 @@ export const accountRoutes = {
     access: 'open',
     changes: false,
     body: RecoverBody,
-    responses: { 200: Recovered, 400: ErrorBody, 401: ErrorBody, 403: ErrorBody, 429: ErrorBody },
+    responses: { 200: Recovered, ...errors(400, 401, 403, 429) },
   },
   finishRecovery: {
     method: 'POST',
@@ -149,15 +128,7 @@ export const accountRoutes = {
     changes: true,
     headers: replaced,
     body: FinishRecoveryBody,
-    responses: {
-      200: Session,
-      400: ErrorBody,
-      401: ErrorBody,
-      403: ErrorBody,
-      412: ErrorBody,
-      428: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Session, ...errors(400, 401, 403, 412, 428, 429) },
   },
   leave: {
     method: 'DELETE',
@@ -167,7 +138,7 @@ export const accountRoutes = {
     access: 'full',
     changes: true,
     body: LeaveBody,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 403: ErrorBody, 429: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 403, 429) },
   },
   createToken: {
     method: 'POST',
@@ -177,7 +148,7 @@ export const accountRoutes = {
     access: 'full',
     changes: false,
     body: TokenBody,
-    responses: { 200: NewToken, 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 429: ErrorBody },
+    responses: { 200: NewToken, ...errors(400, 403, 409, 429) },
   },
   listSessions: {
     method: 'GET',
@@ -194,7 +165,7 @@ export const accountRoutes = {
     tag: 'Accounts',
     access: 'full',
     changes: false,
-    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
   },
   endSessions: {
     method: 'DELETE',

@@ -13,7 +13,7 @@ import {
   ShareRecord,
   TransferRecord,
 } from './admin.ts';
-import { ErrorBody } from './resources.ts';
+import { ErrorBody, errors } from './resources.ts';
 import { Type } from './type.ts';
 
 const ok = Type.Literal(true);
@@ -33,8 +33,7 @@ export const adminRoutes = {
     query: Page,
     responses: {
       200: Type.Object({ accounts: Type.Array(AccountRecord), next_cursor }),
-      400: ErrorBody,
-      403: ErrorBody,
+      ...errors(400, 403),
     },
   },
   showAccount: {
@@ -102,7 +101,7 @@ export const adminRoutes = {
     changes: false,
     body: InvitationBody,
     optionalBody: true,
-    responses: { 200: NewInvitation, 400: ErrorBody, 403: ErrorBody },
+    responses: { 200: NewInvitation, ...errors(400, 403) },
   },
   listInvitations: {
     ...common,
@@ -112,8 +111,7 @@ export const adminRoutes = {
     query: Page,
     responses: {
       200: Type.Object({ invitations: Type.Array(Invitation), next_cursor }),
-      400: ErrorBody,
-      403: ErrorBody,
+      ...errors(400, 403),
     },
   },
   endInvitation: {
@@ -132,8 +130,7 @@ export const adminRoutes = {
     query: PageOfAccount,
     responses: {
       200: Type.Object({ transfers: Type.Array(TransferRecord), next_cursor }),
-      400: ErrorBody,
-      403: ErrorBody,
+      ...errors(400, 403),
     },
   },
   cancelTransfer: {
@@ -142,7 +139,7 @@ export const adminRoutes = {
     path: '/api/admin/transfers/{file_id}',
     summary: 'Cancel an unfinished upload of any account',
     changes: true,
-    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(403, 404, 409) },
   },
   listAllShares: {
     ...common,
@@ -150,11 +147,7 @@ export const adminRoutes = {
     path: '/api/admin/shares',
     summary: 'What accounts share, as far as it is not over, in pages',
     query: PageOfAccount,
-    responses: {
-      200: Type.Object({ shares: Type.Array(ShareRecord), next_cursor }),
-      400: ErrorBody,
-      403: ErrorBody,
-    },
+    responses: { 200: Type.Object({ shares: Type.Array(ShareRecord), next_cursor }), ...errors(400, 403) },
   },
   endAnyShare: {
     ...common,
@@ -162,7 +155,7 @@ export const adminRoutes = {
     path: '/api/admin/shares/{id}',
     summary: 'End a share of any account: from now on nobody gets anything by it',
     changes: false,
-    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
   },
   listAllRequests: {
     ...common,
@@ -172,8 +165,7 @@ export const adminRoutes = {
     query: PageOfAccount,
     responses: {
       200: Type.Object({ requests: Type.Array(RequestRecord), next_cursor }),
-      400: ErrorBody,
-      403: ErrorBody,
+      ...errors(400, 403),
     },
   },
   endAnyRequest: {
@@ -182,7 +174,7 @@ export const adminRoutes = {
     path: '/api/admin/requests/{id}',
     summary: 'End a request of any account: from now on nobody uploads by it',
     changes: false,
-    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
   },
   status: {
     ...common,
@@ -198,11 +190,7 @@ export const adminRoutes = {
     summary: 'Stop all writes on all nodes (503), or let them go on; reads are answered as ever',
     changes: false,
     body: Type.Object({ read_only: Type.Boolean() }),
-    responses: {
-      200: Type.Object({ ok, read_only: Type.Boolean() }),
-      400: ErrorBody,
-      403: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok, read_only: Type.Boolean() }), ...errors(400, 403) },
   },
   audit: {
     ...common,
@@ -210,10 +198,6 @@ export const adminRoutes = {
     path: '/api/admin/audit',
     summary: 'What was done to accounts and to the server, newest first, in pages',
     query: PageOfAccount,
-    responses: {
-      200: Type.Object({ entries: Type.Array(AuditRecord), next_cursor }),
-      400: ErrorBody,
-      403: ErrorBody,
-    },
+    responses: { 200: Type.Object({ entries: Type.Array(AuditRecord), next_cursor }), ...errors(400, 403) },
   },
 } as const;

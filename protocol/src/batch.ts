@@ -2,7 +2,7 @@
 import { shapeOf } from './json-shape.ts';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
-import { ErrorBody } from './resources.ts';
+import { errors } from './resources.ts';
 import type { DeclaredRoute } from './route.ts';
 import { Type } from './type.ts';
 
@@ -77,13 +77,6 @@ export const batchRoutes = {
     changes: true,
     rawBody:
       'one line of JSON, `{files: [{transfer_id: string, init: string, size: integer}, …]}`, then the raw bytes of their volumes',
-    responses: {
-      200: FilesDone,
-      400: ErrorBody,
-      409: ErrorBody,
-      413: ErrorBody,
-      429: ErrorBody,
-      507: ErrorBody,
-    },
+    responses: { 200: FilesDone, ...errors(400, 409, 413, 429, 507) },
   },
 } satisfies Record<string, DeclaredRoute>;

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { entering } from './accounts.ts';
 import { limits } from './limits.ts';
 import { Passkey, PasskeyAnswer, PasskeyRequest } from './passkeys.ts';
-import { ErrorBody } from './resources.ts';
+import { ErrorBody, errors } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
 
@@ -88,13 +88,7 @@ export const factorRoutes = {
     access: 'full',
     changes: true,
     body: TotpBody,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: FactorError,
-      409: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), 403: FactorError, ...errors(400, 409, 429) },
   },
   removeTotp: {
     method: 'DELETE',
@@ -104,12 +98,6 @@ export const factorRoutes = {
     access: 'full',
     changes: true,
     body: TotpOffBody,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: FactorError,
-      404: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), 403: FactorError, ...errors(400, 404, 429) },
   },
 } satisfies Record<string, Route>;

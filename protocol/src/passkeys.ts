@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import { Device, Keys, Session } from './accounts.ts';
 import { limits } from './limits.ts';
-import { ErrorBody } from './resources.ts';
+import { ErrorBody, errors } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
 
@@ -129,15 +129,7 @@ export const passkeyRoutes = {
     access: 'open',
     changes: false,
     body: PasskeyEntry,
-    responses: {
-      200: Session,
-      400: ErrorBody,
-      401: ErrorBody,
-      403: ErrorBody,
-      404: ErrorBody,
-      409: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Session, ...errors(400, 401, 403, 404, 409, 429) },
   },
   newPasskey: {
     method: 'POST',
@@ -146,7 +138,7 @@ export const passkeyRoutes = {
     tag: 'Accounts',
     access: 'full',
     changes: false,
-    responses: { 200: NewPasskeyRequest, 403: ErrorBody, 404: ErrorBody },
+    responses: { 200: NewPasskeyRequest, ...errors(403, 404) },
   },
   addPasskey: {
     method: 'POST',
@@ -157,16 +149,7 @@ export const passkeyRoutes = {
     changes: true,
     headers: replaced,
     body: NewPasskeyBody,
-    responses: {
-      200: Type.Object({ ok, id: Type.String() }),
-      400: ErrorBody,
-      403: ErrorBody,
-      404: ErrorBody,
-      409: ErrorBody,
-      412: ErrorBody,
-      428: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok, id: Type.String() }), ...errors(400, 403, 404, 409, 412, 428, 429) },
   },
   removePasskey: {
     method: 'DELETE',
@@ -177,14 +160,6 @@ export const passkeyRoutes = {
     changes: true,
     headers: replaced,
     body: RemovePasskeyBody,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: ErrorBody,
-      404: ErrorBody,
-      412: ErrorBody,
-      428: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 403, 404, 412, 428, 429) },
   },
 } satisfies Record<string, Route>;

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { NewTransfer } from './init.ts';
 import { headers, limits } from './limits.ts';
 import { RuleError } from './names.ts';
-import { ErrorBody, StreamedVolumeSpec } from './resources.ts';
+import { ErrorBody, errors, StreamedVolumeSpec } from './resources.ts';
 import type { Route } from './route.ts';
 import { type Ending, Expiry, endings, Hash, Id, ListedId, Sealed, SHARE_ID, Token } from './share-fields.ts';
 import { ShareEnded } from './shares.ts';
@@ -127,7 +127,7 @@ export const requestRoutes = {
     access: 'full',
     changes: true,
     body: RequestBody,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 403: ErrorBody, 409: ErrorBody, 429: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 403, 409, 429) },
   },
   listRequests: {
     method: 'GET',
@@ -153,7 +153,7 @@ export const requestRoutes = {
     tag: 'Requests',
     access: 'open',
     headers: access,
-    responses: { 200: OpenedRequest, 404: ErrorBody, 410: ShareEnded, 429: ErrorBody },
+    responses: { 200: OpenedRequest, 410: ShareEnded, ...errors(404, 429) },
   },
   beginUpload: {
     method: 'POST',
@@ -168,12 +168,9 @@ export const requestRoutes = {
     bodyBytes: limits.jsonBodyBytes,
     responses: {
       200: Type.Object({ transfer_id: Type.String() }),
-      400: ErrorBody,
-      404: ErrorBody,
       409: RequestFull,
       410: ShareEnded,
-      429: ErrorBody,
-      507: ErrorBody,
+      ...errors(400, 404, 429, 507),
     },
   },
 } satisfies Record<string, Route>;

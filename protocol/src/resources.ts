@@ -10,6 +10,9 @@ const DirId = Type.Union([Type.Integer(), Type.Null()], {
 const Sha256 = (description: string) => Type.String({ pattern: '^[0-9A-Fa-f]{64}$', description });
 
 export const ErrorBody = Type.Object({ error: Type.String() }, { $id: 'Error' });
+/** The responses of a route that are errors without other fields. */
+export const errors = <Status extends number>(...statuses: Status[]) =>
+  Object.fromEntries(statuses.map((status) => [status, ErrorBody])) as Record<Status, typeof ErrorBody>;
 export const DetailBody = Type.Object({ detail: Type.String() }, { $id: 'Detail' });
 
 export const ServiceInfo = Type.Object(

@@ -17,6 +17,7 @@ import {
   DirTarget,
   Done,
   ErrorBody,
+  errors,
   FileRecord,
   InitBody,
   NamesBody,
@@ -59,11 +60,7 @@ const table = {
     access: 'append',
     changes: true,
     body: NewDir,
-    responses: {
-      200: Type.Object({ ok, dir_id: Type.Integer(), name: Type.String() }),
-      400: ErrorBody,
-      409: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok, dir_id: Type.Integer(), name: Type.String() }), ...errors(400, 409) },
   },
   listDirs: {
     method: 'GET',
@@ -84,10 +81,7 @@ const table = {
     body: DirNameBody,
     responses: {
       200: Type.Object({ ok, dir_id: Type.Integer(), name: Type.String() }),
-      400: ErrorBody,
-      404: ErrorBody,
-      409: ErrorBody,
-      412: ErrorBody,
+      ...errors(400, 404, 409, 412),
     },
   },
   deleteDir: {
@@ -127,12 +121,7 @@ const table = {
     access: 'full',
     folder: ['file'],
     changes: true,
-    responses: {
-      200: Type.Object({ ok, file_id: Type.String() }),
-      403: DetailBody,
-      404: ErrorBody,
-      409: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok, file_id: Type.String() }), 403: DetailBody, ...errors(404, 409) },
   },
   moveFile: {
     method: 'PUT',
@@ -150,9 +139,8 @@ const table = {
         file_id: Type.String(),
         dir_id: Type.Union([Type.Integer(), Type.Null()]),
       }),
-      400: ErrorBody,
       403: Type.Union([DetailBody, ErrorBody]),
-      404: ErrorBody,
+      ...errors(400, 404),
     },
   },
   renameFiles: {
@@ -165,7 +153,7 @@ const table = {
     changes: true,
     body: NamesBody,
     bodyBytes: limits.namesBodyBytes,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 403: ErrorBody, 412: NotRenamed, 507: ErrorBody },
+    responses: { 200: Type.Object({ ok }), 412: NotRenamed, ...errors(400, 403, 507) },
   },
   ...trashRoutes,
   changes: {
@@ -189,11 +177,8 @@ const table = {
     optionalBody: true,
     responses: {
       200: Type.Object({ ok, file_id: Type.String() }),
-      400: ErrorBody,
       403: Type.Union([DetailBody, ErrorBody]),
-      404: ErrorBody,
-      409: ErrorBody,
-      507: ErrorBody,
+      ...errors(400, 404, 409, 507),
     },
   },
   readVolume: {
@@ -208,8 +193,7 @@ const table = {
       206: 'the range asked for',
       304: 'the ETag still matches',
       403: DetailBody,
-      404: ErrorBody,
-      416: ErrorBody,
+      ...errors(404, 416),
     },
   },
   readHeader: {
@@ -246,14 +230,7 @@ const table = {
     folder: ['target'],
     changes: true,
     body: Type.Union([InitBody, StreamedInitBody]),
-    responses: {
-      200: Type.Object({ transfer_id: Type.String() }),
-      400: ErrorBody,
-      403: ErrorBody,
-      413: ErrorBody,
-      429: ErrorBody,
-      507: ErrorBody,
-    },
+    responses: { 200: Type.Object({ transfer_id: Type.String() }), ...errors(400, 403, 413, 429, 507) },
   },
   received: {
     method: 'GET',
@@ -282,15 +259,7 @@ const table = {
         }),
       ),
     }),
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      404: ErrorBody,
-      409: ErrorBody,
-      411: ErrorBody,
-      429: ErrorBody,
-      507: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 404, 409, 411, 429, 507) },
   },
   writeFile: {
     method: 'PUT',
@@ -307,14 +276,7 @@ const table = {
         Type.String({ description: 'base64 of what init takes; without it 400' }),
       ),
     }),
-    responses: {
-      200: Done,
-      400: ErrorBody,
-      403: ErrorBody,
-      409: ErrorBody,
-      429: ErrorBody,
-      507: ErrorBody,
-    },
+    responses: { 200: Done, ...errors(400, 403, 409, 429, 507) },
   },
   ...batchRoutes,
   pull: {
@@ -328,12 +290,7 @@ const table = {
     body: PullBody,
     responses: {
       200: Type.Object({ ok, pulled: Type.Integer(), total: Type.Integer() }),
-      400: ErrorBody,
-      404: ErrorBody,
-      409: ErrorBody,
-      429: ErrorBody,
-      500: ErrorBody,
-      507: ErrorBody,
+      ...errors(400, 404, 409, 429, 500, 507),
     },
   },
   pullStatus: {
@@ -357,13 +314,7 @@ const table = {
     body: CompleteBody,
     optionalBody: true,
     checkedLater: true,
-    responses: {
-      200: Done,
-      400: ErrorBody,
-      404: ErrorBody,
-      409: Type.Union([NotDone, ErrorBody]),
-      507: ErrorBody,
-    },
+    responses: { 200: Done, 409: Type.Union([NotDone, ErrorBody]), ...errors(400, 404, 507) },
   },
   cancel: {
     method: 'DELETE',
@@ -374,7 +325,7 @@ const table = {
     folder: ['own transfer'],
     visitors: true,
     changes: true,
-    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody, 409: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(403, 404, 409) },
   },
   ...shareRoutes,
   ...requestRoutes,
@@ -408,7 +359,7 @@ const table = {
     summary: "The node's metrics for Prometheus; needs the system token",
     tag: 'Service',
     access: 'system',
-    responses: { 200: 'text in the Prometheus format', 403: ErrorBody, 503: ErrorBody },
+    responses: { 200: 'text in the Prometheus format', ...errors(403, 503) },
   },
   openapi: {
     method: 'GET',

@@ -4,7 +4,7 @@ import { StoredIdentity } from './accounts.ts';
 import { digestAnswers } from './digests.ts';
 import { headers, limits } from './limits.ts';
 import { RuleError } from './names.ts';
-import { ErrorBody } from './resources.ts';
+import { ErrorBody, errors } from './resources.ts';
 import type { Route } from './route.ts';
 import { type Ending, Expiry, endings, Hash, Id, ListedId, Sealed, Token } from './share-fields.ts';
 import { Type } from './type.ts';
@@ -184,14 +184,7 @@ export const shareRoutes = {
     changes: true,
     body: ShareBody,
     bodyBytes: limits.shareBodyBytes,
-    responses: {
-      200: Type.Object({ ok }),
-      400: ErrorBody,
-      403: ErrorBody,
-      404: NotShared,
-      409: ErrorBody,
-      429: ErrorBody,
-    },
+    responses: { 200: Type.Object({ ok }), 404: NotShared, ...errors(400, 403, 409, 429) },
   },
   listShares: {
     method: 'GET',
@@ -209,7 +202,7 @@ export const shareRoutes = {
     access: 'full',
     changes: true,
     body: OwnBody,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 404: ErrorBody, 412: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(400, 404, 412) },
   },
   endShare: {
     method: 'DELETE',
@@ -227,7 +220,7 @@ export const shareRoutes = {
     tag: 'Shares',
     access: 'open',
     headers: access,
-    responses: { 200: OpenedShare, 404: ErrorBody, 410: ShareEnded, 429: ErrorBody },
+    responses: { 200: OpenedShare, 410: ShareEnded, ...errors(404, 429) },
   },
   takeTicket: {
     method: 'POST',
@@ -239,13 +232,7 @@ export const shareRoutes = {
     changes: false,
     headers: access,
     body: TicketBody,
-    responses: {
-      200: TicketTaken,
-      400: ErrorBody,
-      404: ErrorBody,
-      410: ShareEnded,
-      429: ErrorBody,
-    },
+    responses: { 200: TicketTaken, 410: ShareEnded, ...errors(400, 404, 429) },
   },
   readIdentity: {
     method: 'GET',
@@ -253,7 +240,7 @@ export const shareRoutes = {
     summary: 'The public keys of an account, to share with it',
     tag: 'Shares',
     access: 'full',
-    responses: { 200: StoredIdentity, 403: ErrorBody, 404: ErrorBody, 429: ErrorBody },
+    responses: { 200: StoredIdentity, ...errors(403, 404, 429) },
   },
   listReceived: {
     method: 'GET',
@@ -270,7 +257,7 @@ export const shareRoutes = {
     tag: 'Shares',
     access: 'full',
     headers: ticket,
-    responses: { 200: OpenedShare, 403: ErrorBody, 404: ErrorBody, 410: ShareEnded },
+    responses: { 200: OpenedShare, 410: ShareEnded, ...errors(403, 404) },
   },
   takeReceived: {
     method: 'POST',
@@ -280,14 +267,7 @@ export const shareRoutes = {
     access: 'full',
     changes: false,
     body: TicketBody,
-    responses: {
-      200: TicketTaken,
-      400: ErrorBody,
-      403: ErrorBody,
-      404: ErrorBody,
-      410: ShareEnded,
-      429: ErrorBody,
-    },
+    responses: { 200: TicketTaken, 410: ShareEnded, ...errors(400, 403, 404, 429) },
   },
   endReceived: {
     method: 'DELETE',
@@ -296,7 +276,7 @@ export const shareRoutes = {
     tag: 'Shares',
     access: 'full',
     changes: false,
-    responses: { 200: Type.Object({ ok }), 403: ErrorBody, 404: ErrorBody },
+    responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
   },
   readSharedVolume: {
     method: 'GET',
@@ -309,9 +289,7 @@ export const shareRoutes = {
       200: 'raw bytes of the volume, with X-Chunk-Count and an ETag made from its digest',
       206: 'the range asked for',
       304: 'the ETag still matches',
-      404: ErrorBody,
-      416: ErrorBody,
-      429: ErrorBody,
+      ...errors(404, 416, 429),
     },
   },
   readSharedDigests: {

@@ -1,7 +1,7 @@
 /** A small sealed picture of a file, which lies beside its volumes. */
 import type { Static } from 'typebox';
 import { headers, limits } from './limits.ts';
-import { DetailBody, ErrorBody } from './resources.ts';
+import { DetailBody, ErrorBody, errors } from './resources.ts';
 import type { Route } from './route.ts';
 import { Type } from './type.ts';
 
@@ -50,12 +50,8 @@ export const thumbnailRoutes = {
     }),
     responses: {
       200: Type.Object({ ok }),
-      400: ErrorBody,
       403: Type.Union([DetailBody, ErrorBody]),
-      404: ErrorBody,
-      409: ErrorBody,
-      413: ErrorBody,
-      507: ErrorBody,
+      ...errors(400, 404, 409, 413, 507),
     },
   },
   readThumbnail: {
@@ -70,8 +66,7 @@ export const thumbnailRoutes = {
       206: 'the range asked for',
       304: 'the ETag still matches',
       403: DetailBody,
-      404: ErrorBody,
-      416: ErrorBody,
+      ...errors(404, 416),
     },
   },
   readThumbnails: {

@@ -24,7 +24,6 @@ const replaced = Type.Object({
   'If-Match': Type.Optional(Type.String({ description: 'the ETag of the keys that are replaced' })),
 });
 
-/** Of accounts and their sessions. */
 export const accountRoutes = {
   register: {
     method: 'POST',
@@ -49,7 +48,7 @@ export const accountRoutes = {
   readProfile: {
     method: 'POST',
     path: '/api/auth/profile',
-    summary: "The KDF profile of an account's key bag; 1 where nobody has the name, and without a key bag",
+    summary: "The KDF profile of an account's key bag; 1 if nobody has the name or there is no key bag",
     tag: 'Accounts',
     access: 'open',
     changes: false,
@@ -93,7 +92,7 @@ export const accountRoutes = {
     changes: true,
     headers: Type.Object({
       'If-Match': Type.Optional(Type.String({ description: 'the ETag of the keys that are replaced' })),
-      'If-None-Match': Type.Optional(Type.String({ description: '*: there are none yet' })),
+      'If-None-Match': Type.Optional(Type.String({ description: '*: the account has no keys yet' })),
     }),
     body: KeysBody,
     responses: { 200: Type.Object({ ok }), ...errors(400, 403, 412, 428, 429) },
@@ -112,7 +111,7 @@ export const accountRoutes = {
   recover: {
     method: 'POST',
     path: '/api/auth/recover',
-    summary: 'The key bag, and a token to set a new password with, for whoever has the recovery key',
+    summary: 'The key bag, and a token to set a new password with; needs the recovery key',
     tag: 'Accounts',
     access: 'open',
     changes: false,
@@ -133,7 +132,7 @@ export const accountRoutes = {
   leave: {
     method: 'DELETE',
     path: '/api/auth/me',
-    summary: 'Delete the account with all that it has; the name is free afterwards',
+    summary: 'Delete the account with everything it has; the name is free afterwards',
     tag: 'Accounts',
     access: 'full',
     changes: true,
@@ -143,7 +142,7 @@ export const accountRoutes = {
   createToken: {
     method: 'POST',
     path: '/api/auth/tokens',
-    summary: 'Make a token that may do less than a login, or ends at a time',
+    summary: 'Create a token with fewer rights than a login, or with an expiry',
     tag: 'Accounts',
     access: 'full',
     changes: false,
@@ -153,7 +152,7 @@ export const accountRoutes = {
   listSessions: {
     method: 'GET',
     path: '/api/auth/sessions',
-    summary: "The account's sessions and tokens, the latest first",
+    summary: "The account's sessions and tokens, newest first",
     tag: 'Accounts',
     access: 'full',
     responses: { 200: Type.Object({ sessions: Type.Array(ListedSession) }), 403: ErrorBody },
@@ -170,7 +169,7 @@ export const accountRoutes = {
   endSessions: {
     method: 'DELETE',
     path: '/api/auth/sessions',
-    summary: 'End all sessions and tokens but the one that asks',
+    summary: 'End all sessions and tokens except this one',
     tag: 'Accounts',
     access: 'full',
     changes: false,

@@ -1,4 +1,4 @@
-/** What requests and answers about accounts and their sessions are made of. */
+/** Bodies of the routes for accounts and sessions. */
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { Type } from './type.ts';
@@ -6,7 +6,7 @@ import { Type } from './type.ts';
 const { usernameChars, passwordChars, recoveryChars } = limits;
 const Password = Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` });
 export const Device = Type.String({
-  description: `what the session is listed as; at most ${limits.deviceChars} characters`,
+  description: `the name of the session in lists; at most ${limits.deviceChars} characters`,
 });
 export const entering = {
   username: Type.String({
@@ -16,33 +16,33 @@ export const entering = {
   device: Type.Optional(Device),
 };
 const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
-const KEYS_ABOUT = `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters, returned as it came`;
+const KEYS_ABOUT = `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters; returned unchanged`;
 export const Keys = Type.String({
   pattern: KEYS,
   description: KEYS_ABOUT,
 });
 
-const IDENTITY_ABOUT = `the public keys that others share files with and know the account by, as the client signed them: base64url, ${limits.identityChars} characters; the key bag has the secret halves`;
+const IDENTITY_ABOUT = `the public keys of the account, signed by the client; others use them to share files with it and to recognize it: base64url, ${limits.identityChars} characters; the key bag has the secret keys`;
 const IDENTITY = `^[A-Za-z0-9_-]{${limits.identityChars}}$`;
 const Identity = Type.String({
   pattern: IDENTITY,
   description: IDENTITY_ABOUT,
 });
 
-/** Whether it is text that may have been stored as an identity. */
+/** Whether the value has the form of a stored identity. */
 export const isIdentity = (value: unknown): value is string =>
   typeof value === 'string' && new RegExp(IDENTITY).test(value);
 
 const Recovery = Type.String({
   pattern: `^[A-Za-z0-9_-]{${recoveryChars.min},${recoveryChars.max}}$`,
-  description: `what recover will ask for, made from the recovery key: base64url, ${recoveryChars.min} to ${recoveryChars.max} characters; only with keys, which it opens`,
+  description: `what recover will check, made from the recovery key: base64url, ${recoveryChars.min} to ${recoveryChars.max} characters; only with keys, which it opens`,
 });
 
-/** Whether it is text that may have been stored as a key bag. */
+/** Whether the value has the form of a stored key bag. */
 export const isKeys = (value: unknown): value is string =>
   typeof value === 'string' && new RegExp(KEYS).test(value);
 
-/** The key bag is made with the account, or not at all: no second request can be lost. */
+/** The key bag is stored together with the account, so that no second request can get lost. */
 export const Registration = Type.Object(
   {
     ...entering,
@@ -52,7 +52,7 @@ export const Registration = Type.Object(
     invite: Type.Optional(
       Type.String({
         maxLength: limits.inviteChars,
-        description: 'an invitation, where registration needs one; it is used up',
+        description: 'an invitation, if registration needs one; it works once',
       }),
     ),
   },
@@ -65,7 +65,7 @@ export const KeysBody = Type.Object(
     password: Type.String({ description: 'as at login' }),
     keys: Keys,
     identity: Type.Optional(
-      Type.String({ ...Identity, description: `${IDENTITY_ABOUT}; absent: as it was` }),
+      Type.String({ ...Identity, description: `${IDENTITY_ABOUT}; absent: unchanged` }),
     ),
     recovery: Type.Optional(Recovery),
   },
@@ -94,12 +94,16 @@ export const ProfileBody = Type.Object({ username: Type.String() }, { $id: 'Prof
 export type ProfileBody = Static<typeof ProfileBody>;
 
 export const Profile = Type.Object(
-  { profile: Type.Integer({ description: 'by which number clients derive keys from the password' }) },
+  {
+    profile: Type.Integer({
+      description: 'the number of the parameters with which clients derive keys from the password',
+    }),
+  },
   { $id: 'Profile' },
 );
 export type Profile = Static<typeof Profile>;
 
-/** What it takes to change a password: the new one comes with the key bag that it opens. */
+/** A new password comes with the key bag that it opens. */
 export const PasswordBody = Type.Object(
   {
     current: Type.String({ description: 'the password as at login' }),
@@ -110,7 +114,7 @@ export const PasswordBody = Type.Object(
     recovery: Type.Optional(Recovery),
     passkeys: Type.Optional(
       Type.Literal('second', {
-        description: 'none signs in by itself any more: the key bag has entries for none',
+        description: 'no passkey signs in by itself any more: the key bag has no entries for them',
       }),
     ),
   },
@@ -136,7 +140,7 @@ export type Recovered = Static<typeof Recovered>;
 
 export const FinishRecoveryBody = Type.Object(
   {
-    token: Type.String({ description: 'that recover gave' }),
+    token: Type.String({ description: 'from recover' }),
     password: Password,
     keys: Keys,
     recovery: Recovery,
@@ -153,22 +157,22 @@ export const LeaveBody = Type.Object(
 export type LeaveBody = Static<typeof LeaveBody>;
 
 const Scopes = Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('append')], {
-  description: 'what it may do: everything, only read, or only add',
+  description: 'what it allows: everything, only reading, or only adding',
 });
 export const TokenBody = Type.Object(
   {
     device: Type.String({
-      description: `what it is for, as it is listed; 1 to ${limits.deviceChars} characters`,
+      description: `its name in lists; 1 to ${limits.deviceChars} characters`,
     }),
     scope: Scopes,
     dir_id: Type.Optional(
       Type.Union([Type.Integer(), Type.Null()], {
-        description: 'the one directory that it is for; null: the whole account',
+        description: 'the only directory it may use; null: the whole account',
       }),
     ),
     expires_at: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
-        description: 'when it ends; ISO 8601, UTC. Null: when it has not been used for SZ_SESSION_TTL',
+        description: 'when it expires; ISO 8601, UTC. Null: when it has not been used for SZ_SESSION_TTL',
       }),
     ),
   },
@@ -177,7 +181,7 @@ export const TokenBody = Type.Object(
 export type TokenBody = Static<typeof TokenBody>;
 
 export const NewToken = Type.Object(
-  { id: SessionId('by which it is listed and ended'), token: BearerToken() },
+  { id: SessionId('its id in lists, and for ending it'), token: BearerToken() },
   { $id: 'NewToken' },
 );
 export type NewToken = Static<typeof NewToken>;
@@ -186,22 +190,22 @@ const Time = (description: string) => Type.String({ description: `${description}
 export const ListedSession = Type.Object(
   {
     id: SessionId('32 hex digits; not the token'),
-    device: Type.String({ description: 'as it was named at login, or empty' }),
+    device: Type.String({ description: 'the name given at login, or empty' }),
     created_at: Time('of the login'),
     used_at: Time('last use, exact to an hour'),
-    current: Type.Boolean({ description: 'whether it is the one that asks' }),
+    current: Type.Boolean({ description: 'whether it is the session of this request' }),
     scope: Scopes,
     dir_id: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'the directory that it is limited to, or null',
+      description: 'the only directory it may use, or null',
     }),
-    expires_at: Type.Union([Time('when it ends, used or not'), Type.Null()], {
+    expires_at: Type.Union([Time('when it expires, used or not'), Type.Null()], {
       description: 'null: when it has not been used for SZ_SESSION_TTL',
     }),
     passkey: Type.Union([Type.String(), Type.Null()], {
-      description: 'the id of the passkey that it was opened with, or null; of a token, that of its maker',
+      description: 'the id of the passkey that opened it, or null; for a token, that of its creator',
     }),
     made_by: Type.Union([Type.String(), Type.Null()], {
-      description: 'of a token: the id of the session or token that made it; null for a login',
+      description: 'for a token: the id of the session or token that created it; null for a login',
     }),
   },
   { $id: 'ListedSession' },

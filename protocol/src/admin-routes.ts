@@ -19,11 +19,9 @@ import { Type } from './type.ts';
 const ok = Type.Literal(true);
 const next_cursor = Type.Optional(Type.String({ description: 'when there are more' }));
 
-/** What every route here has: it is the operator's. */
 const common = { tag: 'Operator', access: 'system' } as const;
 const ofAccount = { 403: ErrorBody, 404: ErrorBody };
 
-/** Part of the table in routes.ts. */
 export const adminRoutes = {
   listAccounts: {
     ...common,
@@ -40,7 +38,7 @@ export const adminRoutes = {
     ...common,
     method: 'GET',
     path: '/api/admin/accounts/{username}',
-    summary: 'One account, with what it has open',
+    summary: 'One account, with its sessions and unfinished uploads',
     responses: { 200: AccountDetails, ...ofAccount },
   },
   limitAccount: {
@@ -56,7 +54,7 @@ export const adminRoutes = {
     ...common,
     method: 'POST',
     path: '/api/admin/accounts/{username}/disable',
-    summary: 'Refuse every request and login of an account; nothing of it is deleted',
+    summary: 'Refuse every request and login of an account; nothing is deleted',
     changes: false,
     responses: { 200: Type.Object({ ok }), ...ofAccount },
   },
@@ -64,7 +62,7 @@ export const adminRoutes = {
     ...common,
     method: 'POST',
     path: '/api/admin/accounts/{username}/enable',
-    summary: 'Let a disabled account work again; its tokens are valid as before',
+    summary: 'Enable a disabled account; its tokens are still valid',
     changes: false,
     responses: { 200: Type.Object({ ok }), ...ofAccount },
   },
@@ -97,7 +95,7 @@ export const adminRoutes = {
     ...common,
     method: 'POST',
     path: '/api/admin/invitations',
-    summary: 'Make an invitation, by which one account can be registered',
+    summary: 'Create an invitation for one new account',
     changes: false,
     body: InvitationBody,
     optionalBody: true,
@@ -107,7 +105,7 @@ export const adminRoutes = {
     ...common,
     method: 'GET',
     path: '/api/admin/invitations',
-    summary: 'Invitations that can be used, in pages',
+    summary: 'Invitations that can still be used, in pages',
     query: Page,
     responses: {
       200: Type.Object({ invitations: Type.Array(Invitation), next_cursor }),
@@ -145,7 +143,7 @@ export const adminRoutes = {
     ...common,
     method: 'GET',
     path: '/api/admin/shares',
-    summary: 'What accounts share, as far as it is not over, in pages',
+    summary: 'Links and shares that have not ended, in pages',
     query: PageOfAccount,
     responses: { 200: Type.Object({ shares: Type.Array(ShareRecord), next_cursor }), ...errors(400, 403) },
   },
@@ -153,7 +151,7 @@ export const adminRoutes = {
     ...common,
     method: 'DELETE',
     path: '/api/admin/shares/{id}',
-    summary: 'End a share of any account: from now on nobody gets anything by it',
+    summary: 'End a share of any account: nobody can download from it any more',
     changes: false,
     responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
   },
@@ -161,7 +159,7 @@ export const adminRoutes = {
     ...common,
     method: 'GET',
     path: '/api/admin/requests',
-    summary: 'What accounts ask visitors for, as far as it is not over, in pages',
+    summary: 'File requests that have not ended, in pages',
     query: PageOfAccount,
     responses: {
       200: Type.Object({ requests: Type.Array(RequestRecord), next_cursor }),
@@ -172,7 +170,7 @@ export const adminRoutes = {
     ...common,
     method: 'DELETE',
     path: '/api/admin/requests/{id}',
-    summary: 'End a request of any account: from now on nobody uploads by it',
+    summary: 'End a file request of any account: nobody can upload to it any more',
     changes: false,
     responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
   },
@@ -187,7 +185,7 @@ export const adminRoutes = {
     ...common,
     method: 'PUT',
     path: '/api/admin/read-only',
-    summary: 'Stop all writes on all nodes (503), or let them go on; reads are answered as ever',
+    summary: 'Refuse all writes on all nodes (503), or allow them again; reads continue',
     changes: false,
     body: Type.Object({ read_only: Type.Boolean() }),
     responses: { 200: Type.Object({ ok, read_only: Type.Boolean() }), ...errors(400, 403) },
@@ -196,7 +194,7 @@ export const adminRoutes = {
     ...common,
     method: 'GET',
     path: '/api/admin/audit',
-    summary: 'What was done to accounts and to the server, newest first, in pages',
+    summary: 'The audit log, newest first, in pages',
     query: PageOfAccount,
     responses: { 200: Type.Object({ entries: Type.Array(AuditRecord), next_cursor }), ...errors(400, 403) },
   },

@@ -1,7 +1,4 @@
-/**
- * What the command reads from the environment. The same shell may start the service, which refuses SZ_ names that nobody
- * knows: it has to know these.
- */
+/** Environment variables of the command. The server, which refuses unknown SZ_ names, must accept them: it may run in the same shell. */
 export const clientSettings = [
   'SZ_SERVER',
   'SZ_USER',

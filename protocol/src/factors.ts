@@ -1,4 +1,4 @@
-/** The second factor: what a login asks for beside the password. */
+/** Second factors: what a login needs beside the password. */
 import type { Static } from 'typebox';
 import { entering } from './accounts.ts';
 import { limits } from './limits.ts';
@@ -23,13 +23,14 @@ export type Credentials = Static<typeof Credentials>;
 export const Factor = Type.Union([Type.Literal('totp'), Type.Literal('passkey')]);
 export type Factor = Static<typeof Factor>;
 
-/** Beside the message, what is asked for; only where the password was right. */
+/** Names the missing factors, only if the password was right. */
 export const FactorError = Type.Object(
   {
     error: Type.String(),
     factors: Type.Optional(
       Type.Array(Factor, {
-        description: 'the password is right, and a second factor is missing or wrong: one of these would do',
+        description:
+          'the password is right, but the second factor is missing or wrong; one of these is needed',
       }),
     ),
     passkey: Type.Optional(PasskeyRequest),
@@ -44,7 +45,7 @@ export const TotpBody = Type.Object(
     password: Password,
     secret: Type.String({
       pattern: `^[A-Z2-7]{${secretChars}}$`,
-      description: `that the client made: 20 random bytes in base32, ${secretChars} characters`,
+      description: `made by the client: 20 random bytes in base32, ${secretChars} characters`,
     }),
     code: Code,
   },
@@ -52,7 +53,7 @@ export const TotpBody = Type.Object(
 );
 export type TotpBody = Static<typeof TotpBody>;
 
-/** One of the two; without either the answer says what would do, and what a passkey is to sign. */
+/** Code or passkey; without either the answer names the factors and has a challenge for passkeys. */
 export const TotpOffBody = Type.Object(
   { password: Password, code: Type.Optional(Code), passkey: Type.Optional(PasskeyAnswer) },
   { $id: 'TotpOff' },
@@ -61,8 +62,8 @@ export type TotpOffBody = Static<typeof TotpOffBody>;
 
 export const Factors = Type.Object(
   {
-    totp: Type.Boolean({ description: 'whether a login takes a code' }),
-    passkeys: Type.Array(Passkey, { description: 'which a login takes as well' }),
+    totp: Type.Boolean({ description: 'whether a login needs a code' }),
+    passkeys: Type.Array(Passkey, { description: 'the passkeys of the account' }),
     passkeys_offered: Type.Boolean({ description: 'whether passkeys can be added and used at this server' }),
   },
   { $id: 'Factors' },
@@ -75,7 +76,7 @@ export const factorRoutes = {
   factors: {
     method: 'GET',
     path: '/api/auth/factors',
-    summary: 'What a login asks for beside the password',
+    summary: 'The second factors of the account',
     tag: 'Accounts',
     access: 'full',
     responses: { 200: Factors, 403: ErrorBody },
@@ -83,7 +84,7 @@ export const factorRoutes = {
   setTotp: {
     method: 'PUT',
     path: '/api/auth/factors/totp',
-    summary: 'From now on a login needs a code as well',
+    summary: 'Turn on codes: logins need one from now on',
     tag: 'Accounts',
     access: 'full',
     changes: true,
@@ -93,7 +94,7 @@ export const factorRoutes = {
   removeTotp: {
     method: 'DELETE',
     path: '/api/auth/factors/totp',
-    summary: 'From now on a login takes no code any more',
+    summary: 'Turn off codes',
     tag: 'Accounts',
     access: 'full',
     changes: true,

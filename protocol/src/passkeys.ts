@@ -1,4 +1,4 @@
-/** Passkeys (WebAuthn): a second factor and, where they open the key bag, a way in by themselves. */
+/** Passkeys (WebAuthn): second factors, and logins by themselves if they open the key bag. */
 import type { Static } from 'typebox';
 import { Device, Keys, Session } from './accounts.ts';
 import { limits } from './limits.ts';
@@ -10,38 +10,38 @@ const { idChars, answerChars } = limits.passkeys;
 
 const binary = (most: number, description: string) =>
   Type.String({ pattern: `^[A-Za-z0-9_-]{1,${most}}$`, description: `base64url: ${description}` });
-const Id = binary(idChars, 'the id that the authenticator gave the passkey');
+const Id = binary(idChars, 'the id of the passkey, from the authenticator');
 
 const BASE64URL = '^[A-Za-z0-9_-]+$';
 const asked = {
   challenge: Type.String({
     pattern: BASE64URL,
-    description: 'base64url; it can be answered once, by a signature over it',
+    description: 'base64url; to be signed; it can be answered once',
   }),
-  rp_id: Type.String({ description: 'the host name of the page, for which the passkey is' }),
+  rp_id: Type.String({ description: 'the host name of the page, which the passkey belongs to' }),
   expires_in: Type.Integer({ description: 'seconds' }),
 };
 
-/** What a passkey is asked to sign. */
+/** A challenge for a passkey. */
 export const PasskeyRequest = Type.Object(
   {
     ...asked,
     passkeys: Type.Array(Type.String({ pattern: BASE64URL }), {
-      description: 'ids of those that may answer; none: any that opens the key bag',
+      description: 'ids of the passkeys that may answer; empty: any that opens the key bag',
     }),
   },
   { $id: 'PasskeyRequest' },
 );
 export type PasskeyRequest = Static<typeof PasskeyRequest>;
 
-/** As `navigator.credentials.get` gives it. */
+/** The result of `navigator.credentials.get`. */
 export const PasskeyAnswer = Type.Object(
   {
     id: Id,
     client_data: binary(answerChars, 'clientDataJSON'),
     authenticator_data: binary(answerChars, 'authenticatorData'),
     signature: binary(answerChars, 'over the two'),
-    user_handle: Type.Optional(binary(idChars, 'userHandle, where there is one')),
+    user_handle: Type.Optional(binary(idChars, 'userHandle, if there is one')),
   },
   { $id: 'PasskeyAnswer' },
 );
@@ -53,16 +53,16 @@ export const PasskeyEntry = Type.Object(
 );
 export type PasskeyEntry = Static<typeof PasskeyEntry>;
 
-/** What a new passkey is made with. */
+/** The options for `navigator.credentials.create`. */
 export const NewPasskeyRequest = Type.Object(
   {
     ...asked,
     user_id: Type.String({
       pattern: BASE64URL,
-      description: 'base64url: the handle of the account, which says nothing',
+      description: 'base64url: a handle of the account that reveals nothing',
     }),
     passkeys: Type.Array(Type.String({ pattern: BASE64URL }), {
-      description: 'ids of those that the account has already',
+      description: 'ids of the passkeys that the account has',
     }),
   },
   { $id: 'NewPasskeyRequest' },
@@ -73,8 +73,8 @@ const KEYS = 'without it the passkey is a second factor only';
 export const NewPasskeyBody = Type.Object(
   {
     password: Type.String({ description: 'as at login' }),
-    name: Type.String({ description: `as it is listed; 1 to ${limits.deviceChars} characters` }),
-    client_data: binary(answerChars, 'clientDataJSON, as `navigator.credentials.create` gives it'),
+    name: Type.String({ description: `its name in lists; 1 to ${limits.deviceChars} characters` }),
+    client_data: binary(answerChars, 'clientDataJSON, from `navigator.credentials.create`'),
     attestation: binary(answerChars, 'attestationObject; its format is none, or packed without certificates'),
     keys: Type.Optional(
       Type.String({ ...Keys, description: `the key bag with an entry for it (If-Match); ${KEYS}` }),
@@ -93,7 +93,6 @@ export const RemovePasskeyBody = Type.Object(
 );
 export type RemovePasskeyBody = Static<typeof RemovePasskeyBody>;
 
-/** As its owner sees it. */
 export const Passkey = Type.Object(
   {
     id: Type.String({ pattern: BASE64URL, description: 'base64url' }),
@@ -108,14 +107,16 @@ export type Passkey = Static<typeof Passkey>;
 
 const ok = Type.Literal(true);
 const replaced = Type.Object({
-  'If-Match': Type.Optional(Type.String({ description: 'with keys: the ETag of those that are replaced' })),
+  'If-Match': Type.Optional(
+    Type.String({ description: 'with keys: the ETag of the keys that are replaced' }),
+  ),
 });
 
 export const passkeyRoutes = {
   passkeyChallenge: {
     method: 'POST',
     path: '/api/auth/passkeys/challenge',
-    summary: 'What a passkey signs that logs in without name and password',
+    summary: 'A challenge for a login with a passkey alone',
     tag: 'Accounts',
     access: 'open',
     changes: false,
@@ -134,7 +135,7 @@ export const passkeyRoutes = {
   newPasskey: {
     method: 'POST',
     path: '/api/auth/passkeys/new',
-    summary: 'What a new passkey of the account is made with',
+    summary: 'The options for creating a passkey',
     tag: 'Accounts',
     access: 'full',
     changes: false,

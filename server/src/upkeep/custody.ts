@@ -5,14 +5,14 @@ import type { Log } from '../platform/log/log.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import { isForeign, newMark, StoreRefused, settleStore } from './store-identity.ts';
 
-/** New files renew the mark, but no more often than this. */
+/** The least time between two renewals of the mark, which follow new files. */
 const RENEW_MS = 10_000;
 /**
- * For this many rounds after a start, a minute by default, nothing is deleted from a store that others can reach: another
- * server that uses it finds our mark meanwhile and answers with its own.
+ * After a start, nothing is removed from a store that others can reach for this many sweeps, a minute by default. In that
+ * time another server that uses the store sees our mark and answers with its own.
  */
 const QUIET_ROUNDS = 12;
-const TELL_MS = 3_600_000;
+const REPEAT_LOG_MS = 3_600_000;
 
 interface Dependencies {
   metadata: Metadata;
@@ -23,21 +23,21 @@ interface Dependencies {
 }
 
 /**
- * Whether this database is still the one that has the store. Both hold a mark, which the sweeping process renews: first
- * in the database, then in the store. So a mark in the store that the database does not know comes from another one,
- * which may name volumes that this one does not, or no more: a restored backup, a copy of the database in another place,
- * a failover that lost its tail. The store is contested then: it is served and written to, and nothing is removed
- * until a person has decided.
+ * Custody: whether this database is the only one that uses the volume store. Both hold a mark, which the sweeping process
+ * renews, first in the database and then in the store. A mark in the store that the database does not know was written by
+ * another database: the original of a restored backup, a running copy, or the old primary after a failover that lost
+ * transactions. That database may refer to volumes that this one does not. The store is then contested: the server reads
+ * and writes as usual, but removes nothing until an operator decides.
  */
 export class Custody {
   readonly #deps: Dependencies;
   readonly #now: () => number;
   readonly #quietUntil: number;
-  /** At the last look; also on a node that has not swept yet. */
-  #hadIt = false;
+  /** Whether the last check found the store in our custody. */
+  #isOurs = false;
   #renewedAt: number | undefined;
   #newestFile = -1;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -45,30 +45,30 @@ export class Custody {
     this.#quietUntil = deps.config.s3 ? this.#now() + QUIET_ROUNDS * deps.config.sweepMs : 0;
   }
 
-  /** Whether volumes may be removed; asks the database only. */
+  /** Whether volumes may be removed. Reads only the database. */
   async mayRemove(): Promise<boolean> {
     if (this.#now() < this.#quietUntil) return false;
     return (await this.#deps.metadata.store.get()).contestedAt === null;
   }
 
-  /** At a start, before anybody can ask for a removal. A store that is away now is looked at before anything is removed. */
+  /** Checks custody at the start, before any removal. If the store does not answer, the first sweep checks it. */
   async begin(): Promise<void> {
-    await this.#look().catch((error: unknown) => {
+    await this.#check().catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error;
     });
   }
 
-  /** The first thing in every round of whoever sweeps: compares, and renews the mark. False when the store is contested. */
+  /** Starts every sweep: compares the marks and renews ours. False if the store is contested. */
   async keep(): Promise<boolean> {
-    const { ours, mark } = await this.#look();
+    const { ours, mark } = await this.#check();
     if (ours) await this.#renew(mark).catch(unlessFull);
     return ours;
   }
 
-  async #look(): Promise<{ ours: boolean; mark: string | undefined }> {
+  async #check(): Promise<{ ours: boolean; mark: string | undefined }> {
     const { metadata, volumes } = this.#deps;
     const { facts, mark } = await settleStore(metadata.store, volumes).catch(async (error: unknown) => {
-      // It was given to another database while we run.
+      // An operator has given the store to another database.
       if (error instanceof StoreRefused && error.found !== undefined)
         await metadata.store.contest(this.#now());
       throw error;
@@ -76,17 +76,17 @@ export class Custody {
     if (facts.contestedAt === null && isForeign(facts, mark)) {
       await metadata.store.contest(this.#now());
       facts.contestedAt = this.#now();
-      // We had it until now, so both are in use at once: a mark that nobody knows stops the other one, too.
-      if (this.#hadIt) await volumes.writeNote('store-mark', newMark());
+      // Both databases are in use at the same time: a mark that neither knows makes the other one stop removing, too.
+      if (this.#isOurs) await volumes.writeNote('store-mark', newMark());
     }
-    this.#hadIt = facts.contestedAt === null;
+    this.#isOurs = facts.contestedAt === null;
     if (facts.contestedAt === null) return { ours: true, mark };
     this.#renewedAt = undefined;
-    this.#tell(facts.contestedAt);
+    this.#logContest(facts.contestedAt);
     return { ours: false, mark };
   }
 
-  /** `found` is what the store shows. A mark that does not get there leaves that one, which the database keeps. */
+  /** `found` is the mark in the store. The database keeps it, in case the new one never reaches the store. */
   async #renew(found: string | undefined): Promise<void> {
     const { metadata, volumes } = this.#deps;
     const newest = await metadata.files.newest();
@@ -100,9 +100,9 @@ export class Custody {
     this.#newestFile = newest;
   }
 
-  #tell(since: number): void {
-    if (this.#now() - this.#toldAt < TELL_MS) return;
-    this.#toldAt = this.#now();
+  #logContest(since: number): void {
+    if (this.#now() - this.#loggedAt < REPEAT_LOG_MS) return;
+    this.#loggedAt = this.#now();
     this.#deps.log.error(
       { since: new Date(since).toISOString() },
       'the volume store is contested: another database has used it. Nothing is deleted from it until ' +
@@ -111,7 +111,7 @@ export class Custody {
   }
 }
 
-/** What frees space must work on a full disk. */
+/** Sweeping must work on a full disk, because it frees space. */
 function unlessFull(error: unknown): void {
   if (!isNoSpace(error)) throw error;
 }

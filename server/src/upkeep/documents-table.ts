@@ -5,7 +5,7 @@ import { Queries, type Sql } from '../platform/sql/sql.ts';
 
 export interface AccountState extends AccountLimits {
   username: string;
-  /** The administrator has none. */
+  /** Null for the administrator. */
   password_hash: string | null;
   created_at: number;
   keys: string | null;
@@ -30,12 +30,12 @@ const ADMINISTRATOR = {
 };
 
 /**
- * What the volume store holds beside the volumes so that this database can be rebuilt: a manifest for each file, a
- * document for each account. Whoever changes what one of them says raises its `rev` and names it here in the same
- * transaction; the sweeper writes it later. So nothing waits for the store, and no change is forgotten.
+ * The documents in the volume store from which this database can be rebuilt: a manifest for each file and a document for
+ * each account. A transaction that changes a record raises its `rev` and marks its document as out of date here; the
+ * sweeper writes the document later. So requests do not wait for the store, and no change is lost.
  */
 export class DocumentsTable extends Queries {
-  /** Files whose manifests may be out of date, in the order of their ids. */
+  /** Lists files whose manifests may be out of date, by id. */
   async staleManifests(after: string, limit: number): Promise<string[]> {
     const rows = await this.sql.query<{ file_id: string }>(
       'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?',
@@ -45,15 +45,14 @@ export class DocumentsTable extends Queries {
     return rows.map((row) => row.file_id);
   }
 
-  /** The manifest of this file may say anything, or be there without it. */
   outdate(fileId: string): Promise<void> {
     return this.sql.transaction((tx) => outdateFile(tx, fileId));
   }
 
   /**
-   * A manifest that says `rev` is in the store. It stays named here if the file has changed meanwhile or is no more: its
-   * manifest is then one too many. Where it is not named any more, another one wrote a manifest at the same time, and
-   * nobody knows whose came last.
+   * Records that the manifest of revision `rev` is in the store. The file stays marked if it has changed or was deleted in
+   * the meantime. If it is no longer marked, another process wrote a manifest at the same time; it is then marked again,
+   * because either manifest may have come last.
    */
   manifestWritten(fileId: string, rev: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
@@ -73,12 +72,11 @@ export class DocumentsTable extends Queries {
     });
   }
 
-  /** There is no such file, and no manifest of it either. */
   async manifestRemoved(fileId: string): Promise<void> {
     await this.sql.execute('DELETE FROM stale_manifests WHERE file_id = ?', fileId);
   }
 
-  /** Accounts whose documents are out of date, in the order of their ids. */
+  /** Lists accounts whose documents are out of date, by id. */
   async staleAccounts(after: string, limit: number): Promise<string[]> {
     const rows = await this.sql.query<{ account_id: string }>(
       `SELECT account_id FROM account_documents WHERE rev > written_rev AND account_id > ?
@@ -89,15 +87,14 @@ export class DocumentsTable extends Queries {
     return rows.map((row) => row.account_id);
   }
 
-  /** Whether its document is out of date. */
   async isStaleAccount(accountId: string): Promise<boolean> {
     const text = 'SELECT 1 FROM account_documents WHERE account_id = ? AND rev > written_rev';
     return (await this.sql.query(text, accountId)).length > 0;
   }
 
   /**
-   * All that the document of an account says; undefined for one that is deleted, or about to be. What changes while it is
-   * read raises the `rev` once more.
+   * Reads the content of an account's document; undefined if the account is deleted or being deleted. A change while this
+   * reads raises the `rev` again.
    */
   async account(accountId: string): Promise<AccountState | undefined> {
     const [state] = await this.sql.query<{ rev: number }>(
@@ -123,7 +120,7 @@ export class DocumentsTable extends Queries {
     return { ...user, dirs, rev: state.rev };
   }
 
-  /** False where the account is gone, and its document was removed by another one. */
+  /** False if the account is gone and another process has removed its document. */
   async accountWritten(accountId: string, rev: number): Promise<boolean> {
     const rows = await this.sql.execute(
       `UPDATE account_documents SET written_rev = CASE WHEN written_rev < ? THEN ? ELSE written_rev END
@@ -135,13 +132,12 @@ export class DocumentsTable extends Queries {
     return rows.length === 1;
   }
 
-  /** There is no such account, and no document of it either. */
   async accountRemoved(accountId: string): Promise<void> {
     await this.sql.execute('DELETE FROM account_documents WHERE account_id = ?', accountId);
   }
 }
 
-/** The file has this `rev` now; part of the transaction that raised it. */
+/** Marks the manifest of a file as out of date, in the transaction that raised its `rev`. */
 export async function outdate(tx: Sql, fileId: string, rev: number): Promise<void> {
   await tx.execute(
     `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
@@ -151,7 +147,7 @@ export async function outdate(tx: Sql, fileId: string, rev: number): Promise<voi
   );
 }
 
-/** The same for those in a list, as JSON. */
+/** Marks the manifests of the files in a JSON list of ids. */
 export async function outdateFiles(tx: Sql, list: string): Promise<void> {
   await tx.execute(
     `INSERT INTO stale_manifests (file_id, rev)
@@ -161,7 +157,7 @@ export async function outdateFiles(tx: Sql, list: string): Promise<void> {
   );
 }
 
-/** The same for a file that nothing else was changed of, or that is no more. */
+/** Marks the manifest of a file without a change to the file, which may be gone. */
 export async function outdateFile(tx: Sql, fileId: string): Promise<void> {
   const [row] = await tx.execute<{ rev: number }>(
     'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev',
@@ -171,8 +167,8 @@ export async function outdateFile(tx: Sql, fileId: string): Promise<void> {
 }
 
 /**
- * All files of a directory, before their `rev` is raised. They are locked first: whoever changes one of them locks it,
- * too, before its manifest is named, so that two of them wait for each other in one direction only.
+ * Marks all files of a directory, before their `rev` is raised. Locks the files first, as every change of a file does
+ * before it marks the manifest: this order prevents deadlocks.
  */
 export async function outdateDir(tx: Sql, dirId: number): Promise<void> {
   await tx.query(
@@ -186,7 +182,7 @@ export async function outdateDir(tx: Sql, dirId: number): Promise<void> {
   );
 }
 
-/** What the document of this user says has changed; part of the transaction that changed it. */
+/** Marks the document of an account as out of date, in the transaction that changed the account. */
 export async function outdateAccount(tx: Sql, username: string): Promise<void> {
   const raise = 'ON CONFLICT (account_id) DO UPDATE SET rev = account_documents.rev + 1';
   if (username === ADMIN) {

@@ -5,7 +5,7 @@ import { inParallel } from '../platform/parallel.ts';
 import type { AccountDocument, VolumeStore } from '../platform/volumes/store.ts';
 import type { AccountState } from './documents-table.ts';
 
-/** The longest that a round may write: the rest of the sweep must not wait for a million manifests. */
+/** Limits the time of a round, so that the rest of the sweep does not wait for a million manifests. */
 const ROUND_MS = 2_000;
 const PAGE = 100;
 const AT_ONCE = 8;
@@ -16,8 +16,8 @@ interface Stores {
 }
 
 /**
- * Keeps the documents in the store up to date with the records: manifests of files and documents of accounts that are marked as
- * out of date. Each round starts where the last one ended, so that a document that cannot be written does not hold up the others.
+ * Writes manifests of files and documents of accounts that are marked as out of date. Each round starts where the last one
+ * ended, so that a document that cannot be written does not hold up the others.
  */
 export class DocumentQueue {
   readonly #queues: Queue[];
@@ -36,7 +36,7 @@ export class DocumentQueue {
     ];
   }
 
-  /** What went wrong; those documents are tried again in another round. */
+  /** Returns errors; a later round tries those documents again. */
   async work(roundMs = ROUND_MS): Promise<unknown[]> {
     const faults: unknown[] = [];
     for (const queue of this.#queues) faults.push(...(await queue.work(performance.now() + roundMs)));
@@ -54,13 +54,12 @@ class Queue {
     this.#write = write;
   }
 
-  /** Up to the last one, or to the end of its time. */
   async work(until: number): Promise<unknown[]> {
     const faults: unknown[] = [];
     do {
       const ids = await this.#page(this.#after);
       this.#after = ids.at(-1) ?? '';
-      // Some in any case, else a slow round would never get anywhere.
+      // At least a few, so that slow rounds make progress.
       const inTime = function* () {
         for (const [at, id] of ids.entries()) if (at < AT_ONCE || performance.now() <= until) yield id;
       };
@@ -72,11 +71,11 @@ class Queue {
   }
 }
 
-/** The manifest of a file that is named as out of date; none for one that is gone. */
+/** Writes the manifest of a file again, or removes it if the file is gone. */
 export async function refile({ metadata, volumes }: Stores, fileId: string): Promise<void> {
   const file = await metadata.files.get(fileId);
   if (!file) {
-    // Whoever removes the group takes the manifest along; only what was written after that is left to us.
+    // Removing the group removes its manifest as well.
     if (await metadata.garbage.isKnown(fileId)) return;
     await volumes.removeManifest(fileId);
     await metadata.documents.manifestRemoved(fileId);
@@ -85,14 +84,13 @@ export async function refile({ metadata, volumes }: Stores, fileId: string): Pro
   try {
     await volumes.writeManifest(await readManifest(metadata, file));
   } catch (error) {
-    // Deleted meanwhile, so that it has no place any more; it stays named until that is certain.
+    // The file was deleted in the meantime. It stays marked, and the next round removes its manifest.
     if (!(await metadata.files.get(fileId))) return;
     throw error;
   }
   await metadata.documents.manifestWritten(fileId, file.rev);
 }
 
-/** The document of an account in this state. */
 export function accountDocument(accountId: string, account: AccountState): AccountDocument {
   const iso = (time: number) => new Date(time).toISOString();
   const own = limitNames.filter((name) => account[name] !== null).map((name) => [name, account[name]]);
@@ -111,7 +109,7 @@ export function accountDocument(accountId: string, account: AccountState): Accou
   };
 }
 
-/** Of one that is gone, nothing is left there. */
+/** Writes the document of an account, or removes it if the account is gone. */
 export async function writeAccount({ metadata, volumes }: Stores, accountId: string): Promise<void> {
   const account = await metadata.documents.account(accountId);
   if (account) {

@@ -1,30 +1,30 @@
 import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
 
-/** How far the search for orphans is. */
+/** The progress of the search for orphans. */
 export interface OrphanRound {
   beganAt: number;
-  /** The last group that was looked at; null when the round is over. */
+  /** The last group that was checked; null if the search is finished. */
   after: string | null;
   groups: number;
   orphans: number;
 }
 
-/** A transfer that is done names a file, or one that is deleted. */
+/** Completed transfers do not count: their files do, or are deleted. */
 const IN_USE = `SELECT file_id FROM files WHERE file_id IN (LISTED)
   UNION SELECT file_id FROM transfers WHERE file_id IN (LISTED) AND status <> 'done'`;
 
-/** Volume groups that no record names, and the search for them. */
+/** Volume groups without a file or transfer, and the progress of the search for them. */
 export class OrphansTable extends Queries {
   count(): Promise<number> {
     return countSome(this.sql, 'orphans');
   }
 
-  /** Those that are files. */
+  /** Returns the ids that are files. */
   async files(ids: string[]): Promise<Set<string>> {
     return this.#ids('SELECT file_id FROM files WHERE file_id IN (LISTED)', JSON.stringify(ids));
   }
 
-  /** Those that are a file or an upload, or wait to be removed. */
+  /** Returns the ids that are files, open uploads or garbage. */
   async known(ids: string[]): Promise<Set<string>> {
     const list = JSON.stringify(ids);
     const text = `${IN_USE} UNION SELECT file_id FROM garbage WHERE file_id IN (LISTED)`;
@@ -49,12 +49,11 @@ export class OrphansTable extends Queries {
     );
   }
 
-  /** There is no such group any more, or it is no orphan. */
   async forget(id: string): Promise<void> {
     await this.sql.execute('DELETE FROM orphans WHERE file_id = ?', id);
   }
 
-  /** Leaves the group to the sweeper, if nothing names it still. */
+  /** Makes the group garbage, unless a record names it by now. */
   doom(id: string, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       if (!(await claimOrphan(tx, id))) return false;
@@ -70,7 +69,7 @@ export class OrphansTable extends Queries {
     return row!;
   }
 
-  /** What was found, and how far the search is now, together. */
+  /** Records orphans together with the progress of the search. */
   keepRound(round: OrphanRound, found: { known: Iterable<string>; unknown: Iterable<string> }, now: number) {
     return this.sql.transaction(async (tx) => {
       await note(tx, found.unknown, now);
@@ -93,8 +92,8 @@ async function note(tx: Sql, ids: Iterable<string>, now: number): Promise<void> 
 }
 
 /**
- * True when nothing names the group. Whoever takes or removes an orphan calls this first in its transaction: two of them
- * wait for each other at the row, and the second one finds what the first has made of the group.
+ * Whether no record names the group. Every transaction that takes or removes an orphan calls this first: two of them wait
+ * for each other at the row, and the second sees the result of the first.
  */
 export async function claimOrphan(tx: Sql, id: string): Promise<boolean> {
   await note(tx, [id], 0);

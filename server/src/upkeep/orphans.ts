@@ -5,12 +5,12 @@ import type { VolumeStore } from '../platform/volumes/store.ts';
 import type { OrphanRound } from './orphans-table.ts';
 
 const DAY_MS = 86_400_000;
-/** A group that nobody knows may belong to an init under way; after this time it does not. */
+/** An unknown group that is younger may belong to an init in progress. */
 const YOUNG_MS = 3_600_000;
-/** The longest that a round may search: garbage must not wait for ten million groups. */
+/** Limits the time of a round, so that garbage does not wait for ten million groups. */
 const SLICE_MS = 1_000;
 const PAGE = 1_000;
-/** More than this cannot be leftovers of crashes. */
+/** More orphans than this cannot be leftovers of crashes. */
 const MOST = 1_000;
 const FEW = 20;
 const MOST_PART = 0.05;
@@ -25,9 +25,9 @@ interface Dependencies {
 }
 
 /**
- * Looks for groups that no record names, once a day, a slice at a time. They stay where they are and are noted. One with
- * a manifest was a file, and only a person decides about it. One without was left by a crash, and is deleted a day after
- * it was first seen, unless a whole round has found so many that something else must be wrong.
+ * Searches for volume groups without a file or transfer, once a day, a slice at a time, and records them. A group with a
+ * manifest was a file: an operator decides about it. A group without one was left by a crash and is removed a day after it
+ * was first seen, unless a search has found so many that something else must be wrong.
  */
 export class OrphanSearch {
   readonly #deps: Dependencies;
@@ -82,7 +82,7 @@ function isTooMany({ groups, orphans }: OrphanRound): boolean {
   return orphans > MOST || (orphans >= FEW && orphans > groups * MOST_PART);
 }
 
-/** The groups that a record names, and the others, unless they have only just been made. */
+/** Divides groups into known and unknown ones, leaving out unknown ones that are new. */
 export async function sortOut(
   { orphans }: Metadata,
   groups: Group[],
@@ -93,7 +93,7 @@ export async function sortOut(
   return { known: [...known], unknown: unknown.map(({ id }) => id) };
 }
 
-/** All that have been noted so far. */
+/** Lists all recorded orphans. */
 export async function* noted({ orphans }: Metadata): AsyncGenerator<{ file_id: string; first_seen: number }> {
   for (let page = await orphans.list('', PAGE); page.length > 0; ) {
     yield* page;
@@ -101,7 +101,7 @@ export async function* noted({ orphans }: Metadata): AsyncGenerator<{ file_id: s
   }
 }
 
-/** As many as one query takes. */
+/** Collects items into pages that fit into one query. */
 export async function* pages<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {

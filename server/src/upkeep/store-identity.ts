@@ -3,7 +3,7 @@ import { ConfigError } from '../platform/errors.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import type { StoreFacts, StoreRecord } from './store-record.ts';
 
-/** The database and the volume store are not a pair; the message says what to do. */
+/** The database and the volume store do not belong together. */
 export class StoreRefused extends ConfigError {
   override name = 'StoreRefused';
   /** The store's id, if it has one. */
@@ -15,12 +15,11 @@ export class StoreRefused extends ConfigError {
   }
 }
 
-/** As ids of stores and services are made. */
 const RANDOM_ID = /^[0-9a-f]{32}$/;
 
 export interface Identity {
   id: string | undefined;
-  /** Which database had the store last. */
+  /** Identifies the database that last used the store. */
   mark: string | undefined;
 }
 
@@ -29,27 +28,27 @@ export async function identityOf(volumes: VolumeStore): Promise<Identity> {
   return { id, mark };
 }
 
-/** Text that is no id, as of a file that was cut short, names no store that a database could belong to. */
+/** A malformed id, such as one in a truncated file, counts as none. */
 async function idOf(volumes: VolumeStore): Promise<string | undefined> {
   const text = await volumes.readNote('store-id');
   return text !== undefined && RANDOM_ID.test(text) ? text : undefined;
 }
 
-/** Which service the store is of; undefined where it does not say. */
+/** Reads the service id from the store. */
 export async function serviceOf(volumes: VolumeStore): Promise<string | undefined> {
   const text = await volumes.readNote('service-id');
   return text !== undefined && RANDOM_ID.test(text) ? text : undefined;
 }
 
-/** Whether the store was another database's last. */
+/** Whether another database used the store last. */
 export const isForeign = ({ marks }: StoreFacts, mark: string | undefined) =>
   mark !== undefined && !marks.includes(mark);
 
 /**
- * Resolves when the database and the store belong together, and makes a new database and an empty store a pair: the id
- * comes from the transaction that made the tables, every node writes the same one, and the database then knows
- * that the store has it. A store that cannot be read throws, and is never taken for one that has no id. The store is
- * read first: what it has was written to the database before.
+ * Checks that the database and the store belong together, and makes a new database and an empty store a pair. The id comes
+ * from the transaction that created the tables, so every node writes the same one; the database then records that the
+ * store has it. A store that cannot be read throws, and is never mistaken for one without an id. The store is read first,
+ * because its marks are written to the database before.
  */
 export async function settleStore(
   record: StoreRecord,
@@ -59,24 +58,24 @@ export async function settleStore(
   const facts = await record.get();
   if (first !== facts.id) {
     const empty = await isEmpty(volumes);
-    // Once more, and last: another node that starts at this moment writes it before it confirms it or takes a volume.
+    // Read again, last: a node that starts at the same time writes the id before it confirms it or stores a volume.
     const id = await idOf(volumes);
     const newPair = id === undefined && !facts.confirmed && empty;
     if (id !== facts.id && !newPair) throw new StoreRefused(facts, id);
     await volumes.writeNote('store-id', facts.id);
     const written = await idOf(volumes);
-    // Another new database was given the same store at this moment.
+    // Another new database was started with the same store at the same time.
     if (written !== facts.id) throw new StoreRefused(facts, written);
   }
   if (!facts.confirmed) {
-    // Before it counts as a pair: without it, no password of its users would be right after a rescue.
+    // Before the pair is confirmed: passwords depend on the service id, so a rescue needs it.
     await volumes.writeNote('service-id', facts.serviceId);
     await record.confirm();
   }
   return { facts, mark };
 }
 
-/** The identity of a store that a database is about to take; one without an id is given the database's. */
+/** Reads the identity of a store that the database is about to adopt; a store without an id gets the database's. */
 export async function identify(
   record: StoreRecord,
   volumes: VolumeStore,

@@ -4,21 +4,21 @@ import { NOT_DONE } from '../transfers/transfer-rows.ts';
 
 /** The volume store that this database belongs to. */
 export interface StoreFacts {
-  /** Random, made with the tables; the store has the same. */
+  /** Random, created with the tables; the store holds the same id. */
   id: string;
-  /** Which service this is to its clients, wherever its stores move; random, made with the tables. */
+  /** Identifies the service to its clients, wherever its stores move; random, created with the tables. */
   serviceId: string;
-  /** The store was seen with that id. From then on one without it is another store. */
+  /** The store was seen with this id; from then on a store without it is refused. */
   confirmed: boolean;
-  /** The newest first. The store shows one of these if this database was the last that had it. */
+  /** Newest first. The store holds one of these if this database used it last. */
   marks: string[];
-  /** Since when another database is known to have had the store; nothing may be removed from it meanwhile. */
+  /** When another database was found to have used the store; until that is resolved, nothing is removed. */
   contestedAt: number | null;
-  /** Since when an operator lets nothing be written. */
+  /** When an operator made the server read-only. */
   readOnlyAt: number | null;
 }
 
-/** Two would do, were it not for a write to the store that is late: another node may have renewed it meanwhile. */
+/** More than two, because a late write to the store may restore an older mark. */
 const MARKS = 8;
 
 interface Row {
@@ -46,10 +46,7 @@ export class StoreRecord extends Queries {
     };
   }
 
-  /**
-   * Nothing more is written from now on, or everything as ever; false where it was so already. Uploads that could not go on
-   * meanwhile have not grown older.
-   */
+  /** Turns read-only mode on or off; false if nothing changed. Uploads do not age while it is on. */
   setReadOnly(on: boolean, now: number, actor: Actor): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const changed = await tx.execute(
@@ -66,7 +63,7 @@ export class StoreRecord extends Queries {
     });
   }
 
-  /** For a database that takes over what another one had: its users' passwords are of that service. */
+  /** For a database that replaces another one: passwords depend on the service id. */
   async setServiceId(id: string): Promise<void> {
     await this.sql.execute('UPDATE store SET service_id = ?', id);
   }
@@ -75,13 +72,13 @@ export class StoreRecord extends Queries {
     await this.sql.execute('UPDATE store SET confirmed = 1 WHERE confirmed = 0');
   }
 
-  /** By which the challenges of all nodes are told from others; made with the tables, known to this database alone. */
+  /** Authenticates the challenges of all nodes; random, created with the tables. */
   async challengeSecret(): Promise<string> {
     const [row] = await this.sql.query<{ challenge_secret: string }>('SELECT challenge_secret FROM store');
     return row!.challenge_secret;
   }
 
-  /** `found` is what the store shows and may go on showing if the new one never gets there. */
+  /** Also keeps `found`, the mark in the store, in case the new one never reaches the store. */
   addMark(mark: string, found: string | undefined): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query<Pick<Row, 'custody_marks'>>(
@@ -92,7 +89,7 @@ export class StoreRecord extends Queries {
     });
   }
 
-  /** What the store was known to have may have been removed by the other one: each upload is looked at once more. */
+  /** Records a contest. The other database may have removed volumes, so every open upload is checked again. */
   contest(now: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const text = 'UPDATE store SET contested_at = ? WHERE contested_at IS NULL RETURNING store_id';
@@ -103,7 +100,7 @@ export class StoreRecord extends Queries {
   }
 }
 
-/** From now on the database belongs to that store, as `identify` found it, which is its own, whoever had it before. */
+/** Makes the store, as `identify` found it, the database's own. */
 export async function takeStore(
   tx: Sql,
   { id, mark }: { id: string; mark: string | undefined },
@@ -112,7 +109,7 @@ export async function takeStore(
   await tx.execute(text, id, mark ?? '');
 }
 
-/** For a database that takes over all that another one has, the store with it: the store is given the new id next. */
+/** For a database that takes over another one's content and store; the store gets the new id next. */
 export async function handOver(tx: Sql, id: string, { marks, contestedAt }: StoreFacts): Promise<void> {
   const text = 'UPDATE store SET store_id = ?, confirmed = 0, custody_marks = ?, contested_at = ?';
   await tx.execute(text, id, marks.join(' '), contestedAt);

@@ -20,7 +20,7 @@ const LEASE_MS = 60_000;
 const BATCH = 100;
 const TRASH_BATCH = 500;
 const TRASH_BATCHES = 20;
-/** Uploads by a request that ended this long ago are not looked for: they have expired as all do. */
+/** Uploads of requests that ended longer ago have expired like any upload. */
 const LEFT_OVER_MS = 86_400_000;
 
 type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;
@@ -34,12 +34,12 @@ interface Dependencies {
   mode: Pick<Mode, 'isReadOnly'>;
   log: Log;
   metrics: Metrics;
-  /** Other nodes work on the same stores. */
+  /** Whether other nodes use the same stores. */
   shared: boolean;
   now?: () => number;
 }
 
-/** Finishes what was left unfinished and frees what nobody needs. One process at a time runs it. */
+/** Finishes interrupted work, deletes expired rows and frees space. One process at a time runs it. */
 export class Sweeper {
   readonly #deps: Dependencies;
   readonly #now: () => number;
@@ -58,7 +58,7 @@ export class Sweeper {
     this.#totals = new TotalsCount(deps.metadata);
   }
 
-  /** At a start that is not shared no other process works on anything: every lease is void. */
+  /** Voids all leases at the start of a server that shares its stores with no other. */
   async recover(): Promise<void> {
     await this.#deps.metadata.garbage.release();
     await this.#deps.metadata.pulls.abandon();
@@ -69,7 +69,7 @@ export class Sweeper {
   async finishStoring(): Promise<void> {
     for (const transfer of await this.#deps.metadata.transfers.storing()) {
       await this.#deps.completion.store(transfer).catch((error: unknown) => {
-        // It is `failed` now, or was cancelled: the client's next complete goes on. Others must not wait for it.
+        // The transfer has failed or was cancelled; the client's next complete continues it.
         if (!(error instanceof ApiError || error instanceof StoreError)) throw error;
       });
     }
@@ -89,16 +89,16 @@ export class Sweeper {
     await metadata.shares.expire(now, now - limits.endedShareSeconds * 1000);
     await metadata.requests.expire(now, now - limits.endedShareSeconds * 1000);
     await this.#totals.step();
-    // Everything else waits, also garbage: an operator who asks for it wants the store as it is.
+    // In read-only mode the store stays as it is: even garbage is not removed.
     const wasReadOnly = this.#readOnly;
     this.#readOnly = await mode.isReadOnly();
     if (this.#readOnly) return;
     const ours = await custody.keep();
-    // A node may have died in the middle; one that has not and this one do no harm to each other.
+    // A node may have died while storing. If it has not, finishing twice does no harm.
     if (this.#deps.shared || wasReadOnly) await this.finishStoring();
-    // Documents of a contested store stay as they are, too: they may know more than this database does.
+    // Documents of a contested store are not changed either: they may be newer than this database.
     if (!ours) return;
-    // A deletion that a process died in; what it has as garbage goes with the rest.
+    // Continues account deletions that a process left unfinished.
     const faults = await this.#accountDeletion.resumeAll();
     const removes = await custody.mayRemove();
     if (removes) {
@@ -113,11 +113,11 @@ export class Sweeper {
     if (faults.length > 0)
       throw new AggregateError(
         faults,
-        `${faults.length} groups could not be removed, documents written, or accounts cleared`,
+        `sweep: ${faults.length} groups, documents or accounts failed; the next sweep tries them again`,
       );
   }
 
-  /** One whose group has a manifest became a file in another database: its volumes stay, as an orphan. */
+  /** If the group has a manifest, the upload became a file in another database: its volumes stay as an orphan. */
   async #removeAbandoned(now: number): Promise<void> {
     const { metadata, volumes, config } = this.#deps;
     const { transfers } = metadata;
@@ -142,7 +142,7 @@ export class Sweeper {
     );
   }
 
-  /** What has been there long enough; where that is very much, the rest in the next rounds. */
+  /** Limits the work of a sweep; the next ones delete the rest. */
   async #emptyTrash(now: number): Promise<void> {
     const { metadata, config } = this.#deps;
     for (let batches = 0; batches < TRASH_BATCHES; batches++) {
@@ -150,7 +150,7 @@ export class Sweeper {
     }
   }
 
-  /** One that has a manifest may be a file, of which a failover lost the record: it stays, as an orphan. */
+  /** A clone with a manifest may be a file whose record a failover lost: it stays as an orphan. */
   async #keepFiledClones(now: number): Promise<void> {
     const { metadata, volumes } = this.#deps;
     for (const id of await metadata.garbage.dueClones(now)) {
@@ -158,10 +158,7 @@ export class Sweeper {
     }
   }
 
-  /**
-   * All that is due; a group that cannot be removed keeps no other one waiting. It may take long: another database that
-   * comes to have the store meanwhile must not wait for an answer.
-   */
+  /** A group that cannot be removed does not stop the others. Checks custody after each batch, as this may take long. */
   async #removeGarbage(now: number): Promise<unknown[]> {
     const { custody, metadata, volumes } = this.#deps;
     const faults: unknown[] = [];

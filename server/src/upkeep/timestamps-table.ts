@@ -1,6 +1,6 @@
 import { Queries } from '../platform/sql/sql.ts';
 
-/** When something last happened. Its table is called `marks`; the mark of a store is something else. */
+/** When something last happened. */
 export class TimestampsTable extends Queries {
   async set(name: string, at: number): Promise<void> {
     await this.sql.execute(
@@ -10,7 +10,7 @@ export class TimestampsTable extends Queries {
     );
   }
 
-  /** 0 when it never happened. */
+  /** 0 if it never happened. */
   async get(name: string): Promise<number> {
     const [row] = await this.sql.query<{ at: number }>('SELECT at FROM timestamps WHERE name = ?', name);
     return row?.at ?? 0;

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Volume } from '@szafa/protocol';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
 
-/** What a disk says of bytes that it has lost; all other errors end the check. */
+/** Errors of a disk that has lost bytes; all others end the check. */
 const UNREADABLE = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
 
 export type VolumeFault = 'missing' | 'wrong' | 'unreadable';
 
-/** Keeps whoever reads much from taking the disk and the network from the server: a limit of bytes per second for all reads. */
+/** Limits all reads together to a number of bytes per second, so that checks do not slow down the server. */
 class Throttle {
   readonly #bytesPerMs: number;
   readonly #signal: AbortSignal | undefined;
@@ -30,7 +30,7 @@ class Throttle {
   }
 }
 
-/** SHA-256 of what the store really has. */
+/** Computes the SHA-256 of the stored bytes. */
 export async function digestOf(
   volume: OpenVolume,
   onRead: (bytes: number) => Promise<void> = async () => undefined,
@@ -42,7 +42,7 @@ export async function digestOf(
       onRead(chunk.length).then(() => done(), done);
     },
   });
-  // Told by what `send` rejects with.
+  // `send` rejects with the same error.
   sink.on('error', () => undefined);
   await volume.send(sink, 0, volume.size);
   return hash.digest('hex');
@@ -50,15 +50,15 @@ export async function digestOf(
 
 interface Options {
   bytesPerSecond: number;
-  /** A volume counts as at least so many bytes: to find one takes time, too. */
+  /** Smaller volumes count as this many bytes, because opening one takes time, too. */
   leastBytes?: number;
   onBytes: (bytes: number) => void;
-  /** Called for each volume that is there. */
+  /** Called for each existing volume. */
   onVolume?: () => void;
   signal?: AbortSignal;
 }
 
-/** Compares volumes with what they should be, byte by byte, at a bounded pace. It changes nothing. */
+/** Compares volumes with their sizes and digests at a limited rate. Changes nothing. */
 export class VolumeCheck {
   readonly #volumes: VolumeStore;
   readonly #options: Options;
@@ -83,7 +83,7 @@ export class VolumeCheck {
     }
   }
 
-  /** Of one that is open; what cannot be read is not right. */
+  /** Checks an open volume; an unreadable one is wrong. */
   async isRight(volume: OpenVolume, spec: Volume): Promise<boolean> {
     return this.#isRight(volume, spec).catch((error: unknown) => {
       if (!isUnreadable(error)) throw error;

@@ -12,7 +12,7 @@ import { elements, encodeXml, text } from './xml.ts';
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Below the prefix; undefined means the bucket itself. */
+  /** Below the prefix; undefined for the bucket itself. */
   key?: string | undefined;
   query?: Record<string, string>;
   headers?: Record<string, string>;
@@ -30,7 +30,7 @@ export interface S3Object {
   changedAt: number;
 }
 
-/** How long the store may be silent, and how long a caller waits for all tries together. */
+/** How long the store may be silent, and how long all attempts together may take. */
 export interface S3Limits {
   silenceMs: number;
   totalMs: number;
@@ -63,18 +63,15 @@ export interface S3Options extends Partial<S3Limits> {
 
 const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
 const EMPTY = sha256Hex('');
-const TRIES = 6;
+const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 50;
 const MAX_SOCKETS = 256;
-/** Idle connections are closed by us before a gateway does so in the middle of a request. */
+/** We close idle connections before a gateway does so in the middle of a request. */
 const IDLE_MS = 20_000;
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const DELETES_AT_ONCE = 1000;
 
-/**
- * The part of S3 that is needed, over Node's own HTTP client. A general SDK costs several times the CPU for small
- * requests and twice for large ones, and this is the whole of what it would be used for.
- */
+/** The part of S3 that the server needs, over node:http. The AWS SDK costs twice the CPU for large requests and several times for small ones. */
 export class S3Client {
   readonly location: S3Location;
   readonly limits: S3Limits;
@@ -120,7 +117,7 @@ export class S3Client {
     }
   }
 
-  /** A request whose body, `length` bytes with that digest, the caller writes; nothing is tried again. */
+  /** Starts a request; the caller writes its body of `length` bytes with that digest. No retries. */
   begin(request: S3Request, payload = EMPTY, length = 0): ClientRequest {
     const { endpoint } = this.location;
     const { path, headers } = this.#signed(request, payload);
@@ -133,11 +130,11 @@ export class S3Client {
       path,
       headers: { ...headers, 'content-length': String(length) },
     });
-    if (this.#times) watch(sent, request.method, this.#times);
+    if (this.#times) countRequest(sent, request.method, this.#times);
     return sent;
   }
 
-  /** A path at the endpoint by which anybody may read the object, for so long. */
+  /** A signed path with which anyone may read the object for this time. */
   signedPath(key: string, seconds: number): string {
     const path = this.#pathOf(key);
     const signable = { method: 'GET', host: this.location.endpoint.host, path, query: {} };
@@ -164,7 +161,7 @@ export class S3Client {
     return { path: search === '' ? path : `${path}?${search}`, headers };
   }
 
-  /** A whole exchange, tried again while that may help. Other statuses than 2xx and those in `allowed` throw. */
+  /** Sends a request and reads the answer, with retries. Throws unless the status is 2xx or in `allowed`. */
   async call(
     request: S3Request,
     options: { body?: Uint8Array; allowed?: number[]; silenceMs?: number } = {},
@@ -176,7 +173,7 @@ export class S3Client {
       const sent = this.begin(request, digest, body?.length ?? 0);
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.on('response', resolve).on('error', reject);
-        // `timeout` on the agent is for idle connections; this one is for a store that has stopped answering.
+        // The agent's timeout is for idle connections, this one for a store that does not answer.
         sent.setTimeout(silenceMs, () => sent.destroy(silent()));
         sent.end(body);
       });
@@ -186,32 +183,32 @@ export class S3Client {
     }, silenceMs);
   }
 
-  /** Repeats what may be repeated, for a bounded time. */
+  /** Repeats an attempt after transient errors, for a bounded time. */
   async persist<T>(attempt: () => Promise<T>, silenceMs = this.limits.silenceMs): Promise<T> {
     const end = Date.now() + Math.max(this.limits.totalMs, silenceMs);
-    for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
+    for (let attempts = 1, pause = FIRST_PAUSE_MS; ; attempts++, pause *= 2) {
       try {
         return await attempt();
       } catch (error) {
-        if (tries === TRIES || !isTransient(error) || Date.now() + pause > end) throw translate(error);
+        if (attempts === ATTEMPTS || !isTransient(error) || Date.now() + pause > end) throw translate(error);
       }
       await sleep(pause * (0.5 + Math.random()));
     }
   }
 
-  /** Undefined when there is no such object. */
+  /** Undefined if there is no such object. */
   async read(key: string): Promise<Buffer | undefined> {
     const { status, body } = await this.call({ method: 'GET', key }, { allowed: [404] });
     return status === 404 ? undefined : body;
   }
 
-  /** Size of the object; undefined when there is none. */
+  /** The size of an object; undefined if there is none. */
   async size(key: string): Promise<number | undefined> {
     const { status, headers } = await this.call({ method: 'HEAD', key }, { allowed: [404] });
     return status === 404 ? undefined : Number(headers['content-length']);
   }
 
-  /** False when the object exists and `onlyNew` is asked for. */
+  /** With `onlyNew`, returns false if the object exists. */
   async write(key: string, body: Uint8Array, options: { onlyNew?: boolean } = {}): Promise<boolean> {
     const headers: Record<string, string> = options.onlyNew ? { 'if-none-match': '*' } : {};
     const { status } = await this.call(
@@ -227,7 +224,7 @@ export class S3Client {
     const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
     await this.persist(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
-      // A copy that fails late says so inside a 200.
+      // A copy that fails late reports it inside a 200.
       if (answer.body.includes('<Error>')) throw errorOf(request, answer);
     }, silenceMs);
   }
@@ -262,7 +259,7 @@ export class S3Client {
     }
   }
 
-  /** Deletes in batches; what is not there is no error. */
+  /** Deletes in batches; missing objects are no error. */
   async delete(keys: string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += DELETES_AT_ONCE)
       await this.#deleteBatch(keys.slice(from, from + DELETES_AT_ONCE));
@@ -279,15 +276,15 @@ export class S3Client {
     };
     await this.persist(async () => {
       const answer = await this.call(request, { body });
-      // Each key may fail by itself, inside a 200.
+      // Single keys may fail inside a 200.
       const [failed] = elements(answer.body.toString('utf8'), 'Error');
       if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
     });
   }
 }
 
-/** What fails after the answer has begun is noticed by whoever reads it. */
-function watch(sent: ClientRequest, method: string, times: S3Times): void {
+/** Counts a request. Failures after the answer has begun are seen by its reader. */
+function countRequest(sent: ClientRequest, method: string, times: S3Times): void {
   let answered = false;
   let sentAt = performance.now();
   sent.once('finish', () => {
@@ -298,15 +295,15 @@ function watch(sent: ClientRequest, method: string, times: S3Times): void {
     times.answered(method, statusCode, performance.now() - sentAt);
   });
   sent.once('error', () => {
-    if (!answered && !givenUp.has(sent)) times.failed(method);
+    if (!answered && !aborted.has(sent)) times.failed(method);
   });
 }
 
-const givenUp = new WeakSet<ClientRequest>();
+const aborted = new WeakSet<ClientRequest>();
 
-/** Breaks a request off that the store is not to blame for. */
-export function giveUp(sent: ClientRequest): void {
-  givenUp.add(sent);
+/** Aborts a request without counting a failure of the store. */
+export function abortRequest(sent: ClientRequest): void {
+  aborted.add(sent);
   sent.destroy();
 }
 
@@ -318,7 +315,7 @@ export async function readAnswer(response: IncomingMessage): Promise<S3Answer> {
     if (length > ANSWER_BYTES) throw new S3Error(502, 'AnswerTooLong', 'the store');
     parts.push(part);
   }
-  if (!response.complete) throw broken('the answer broke off');
+  if (!response.complete) throw broken('the answer is incomplete');
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) };
 }
 

@@ -6,7 +6,7 @@ import { SocketSink } from '../volumes/socket-sink.ts';
 import { errorOf, type OpenBody, readAnswer, type S3Client, type S3Request } from './client.ts';
 import { broken, S3Error, silent } from './errors.ts';
 
-/** Opens a range of an object, its bytes not yet read. */
+/** Opens a range of an object. */
 export async function openRange(
   client: S3Client,
   key: string,
@@ -25,7 +25,7 @@ export async function openRange(
   throw new S3Error(502, 'WrongLength', `GET ${key}`);
 }
 
-/** The same through Node's own client, which knows TLS and every kind of answer. */
+/** The same through node:http, which supports TLS and every kind of answer. */
 async function openByHttp(client: S3Client, what: S3Request, status: number): Promise<OpenBody> {
   const request = client.begin(what);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -38,7 +38,7 @@ async function openByHttp(client: S3Client, what: S3Request, status: number): Pr
 }
 
 class HttpBody implements OpenBody {
-  /** NaN where the store does not say. */
+  /** NaN if the store does not report it. */
   readonly length: number;
   readonly #response: IncomingMessage;
   #sinkIsFull = false;
@@ -47,11 +47,11 @@ class HttpBody implements OpenBody {
     this.length = Number(response.headers['content-length']);
     this.#response = response;
     request.removeAllListeners('timeout');
-    // A connection that waits for the sink is not a silent one.
+    // A connection that waits for the sink is not silent.
     request.on('timeout', () => {
       if (!this.#sinkIsFull) request.destroy(silent());
     });
-    // Told to whoever reads.
+    // The reader gets the error as well.
     response.on('error', () => undefined);
   }
 
@@ -75,7 +75,7 @@ class HttpBody implements OpenBody {
   }
 }
 
-/** Sends a range to the writable at its pace; goes on from where it was when the store breaks off. */
+/** Sends a range to the writable. When the store disconnects, it continues from the same position. */
 export async function sendRange(
   client: S3Client,
   pool: SegmentPool,

@@ -10,7 +10,7 @@ export interface Signable {
   query: Record<string, string>;
   /** Names in lower case; all of them are signed. */
   headers: Record<string, string>;
-  /** SHA-256 of the body in hex: the store refuses a body with another one. */
+  /** SHA-256 of the body in hex; the store verifies it. */
   payload: string;
 }
 
@@ -24,11 +24,11 @@ export function queryString(query: Record<string, string>): string {
     .join('&');
 }
 
-/** AWS Signature Version 4, in headers or in the query, for one service, region and account. */
+/** AWS Signature Version 4, in headers or in the query, for S3 in one region. */
 export class Signer {
   readonly #credentials: S3Credentials;
   readonly #region: string;
-  /** The key changes with the day. */
+  /** The signing key of one day. */
   #key: { day: string; bytes: Buffer } = { day: '', bytes: Buffer.alloc(0) };
 
   constructor(credentials: S3Credentials, region: string) {
@@ -36,7 +36,7 @@ export class Signer {
     this.#region = region;
   }
 
-  /** All headers to send, the signature among them. */
+  /** All headers to send, including the signature. */
   sign(request: Signable, now = new Date()): Record<string, string> {
     const { time, day, credential } = this.#scope(now);
     const headers: Record<string, string> = {
@@ -52,7 +52,7 @@ export class Signer {
     return headers;
   }
 
-  /** The query of an address that is good for so long without any header but Host. */
+  /** The query of a URL that is valid for this time, with no header but Host. */
   presign(
     request: Omit<Signable, 'headers' | 'payload'>,
     seconds: number,
@@ -81,7 +81,7 @@ export class Signer {
     return `${day}/${this.#region}/s3/aws4_request`;
   }
 
-  /** Over all headers of the request. */
+  /** Signs all headers of the request. */
   #signature({ method, path, query, headers, payload }: Signable, time: string, day: string): string {
     const names = Object.keys(headers).sort();
     const canonical = [

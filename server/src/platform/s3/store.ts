@@ -32,10 +32,10 @@ const POOL_SEGMENTS = 64;
 const RECEIVE_BYTES = 1024 * 1024;
 const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
-/** A signed address is used at once. */
+/** Signed URLs are used at once. */
 const SIGNED_SECONDS = 60;
 const NOTHING = Buffer.alloc(0);
-/** A store that copies more slowly than this is taken for dead. */
+/** The slowest copy that does not time out. */
 const COPY_BYTES_PER_MS = 5_000;
 
 export const keys = {
@@ -54,14 +54,14 @@ function checked(id: string): string {
 /**
  * Volumes as objects of an S3 store:
  *
- *     groups/<id>                 the marker, written at init; the group exists while this does
- *     volumes/<id>/<n>-<sha256>   the volumes, from arrival to deletion under the same key; 0 is the thumbnail
+ *     groups/<id>                 the marker, written at init: the group exists as long as it does
+ *     volumes/<id>/<n>-<sha256>   the volumes; 0 is the thumbnail
  *     files/<id>.json             the file's record, written at complete
- *     accounts/<id>.json          what an account is rebuilt from
- *     store-id, store-mark        which store this is, and which database used it last
- *     service-id                  which service it is of
+ *     accounts/<id>.json          the document of an account
+ *     store-id, store-mark        the store's id, and which database used it last
+ *     service-id                  the server's id
  *
- * A PUT is there whole or not at all, and is seen by everyone once it is answered; nothing is ever moved.
+ * A PUT is atomic, and visible to everyone once it is answered; nothing is ever moved.
  */
 export class S3Store implements VolumeStore {
   readonly removesAtOnce = false;
@@ -82,14 +82,14 @@ export class S3Store implements VolumeStore {
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const key = keys.volume(id, volume);
     await upload(this.#client, key, volume, body, this.#receiving);
-    // Whoever removes the group takes the marker away first and then lists the volumes: one of us sees the other.
+    // A removal deletes the marker first and lists the volumes afterwards: either it finds this volume, or we miss the marker.
     if ((await this.#client.size(keys.marker(id))) === undefined) {
       await this.#client.delete([key]);
       throw new GroupGone(id);
     }
   }
 
-  /** A moment is left between the last look and the deletion: what comes in just then has to be sent again. */
+  /** Not atomic: a volume that arrives between the last check and the deletion has to be sent again. */
   async withdraw(
     id: string,
     named: VolumeName,
@@ -119,10 +119,10 @@ export class S3Store implements VolumeStore {
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
     const id = manifest.file_id;
     const marked = this.create(id);
-    marked.catch(() => undefined /* told below, when the body has been read */);
-    // A larger one is sent as it comes: waiting for its marker it would hold a connection that the marker may need.
+    marked.catch(() => undefined /* awaited below */);
+    // A larger volume is sent as it arrives. If it had to wait for the marker, it could hold the connection that the marker needs.
     if (volume.size > SMALL_BYTES) await marked;
-    // The last bytes leave after it, so there is a marker before there is a volume; what comes behind the body need not wait for that.
+    // The last bytes are sent after the marker, so there is never a volume without one.
     const marking: Body = { pour: (sink) => body.pour(sink).finally(() => marked) };
     try {
       await upload(this.#client, keys.volume(id, volume), volume, marking, this.#receiving);
@@ -200,7 +200,7 @@ export class S3Store implements VolumeStore {
   async copy(from: string, to: string, volumes: Volume[]): Promise<void> {
     const ours = Buffer.from(randomBytes(16).toString('hex'));
     if (!(await this.#client.write(keys.marker(to), ours, { onlyNew: true }))) {
-      // A write whose answer was lost meets itself when it is tried again.
+      // The marker may be our own, from an attempt whose answer was lost.
       const found = await this.#client.read(keys.marker(to));
       if (!found?.equals(ours)) throw new Error('the group to copy to exists');
     }
@@ -210,7 +210,7 @@ export class S3Store implements VolumeStore {
     });
   }
 
-  /** Begins with the marker, so that no volume can come in unseen, and may be repeated from any point. */
+  /** Removes the marker first, so that no volume can arrive unnoticed. May be repeated from any point. */
   async remove(id: string): Promise<void> {
     await this.#client.delete([keys.marker(id), keys.manifest(id)]);
     const names = await this.#names(id);
@@ -222,12 +222,12 @@ export class S3Store implements VolumeStore {
   }
 
   async reclaim(): Promise<void> {
-    // Removed is freed here; what breaks off on its way in is never kept.
+    // Removed objects are freed at once, and incomplete uploads are never kept.
   }
 
-  /** Also groups of which only a part is left, by a process that died. */
+  /** Includes remains of groups whose removal was interrupted. */
   async *groups(after = ''): AsyncIterable<{ id: string; changedAt: number }> {
-    // A tilde is behind all that begins with the id.
+    // A tilde sorts after all keys that begin with the id.
     const from = (folder: string) => (after === '' ? {} : { after: `${folder}${after}~` });
     const sources = [
       this.#client.list('groups/', from('groups/')),
@@ -256,13 +256,13 @@ export class S3Store implements VolumeStore {
     await Array.fromAsync(this.#client.list('groups/', { limit: 1 }));
   }
 
-  /** After a crash of its own a store may name a prefix below which there is nothing. */
+  /** After a crash of the store, a listed prefix may be empty. */
   async #firstChange(id: string): Promise<number | undefined> {
     const [first] = await Array.fromAsync(this.#client.list(keys.volumes(id), { limit: 1 }));
     return first?.changedAt;
   }
 
-  /** A list tells it more exactly than a HEAD does; the key itself is the first that begins with it. */
+  /** A list has a more precise time than HEAD; the key itself is the first with its prefix. */
   async #changedAt(key: string): Promise<number | undefined> {
     const [first] = await Array.fromAsync(this.#client.list(key, { limit: 1 }));
     return first?.key === key ? first.changedAt : undefined;
@@ -280,7 +280,7 @@ function unlessMissing(error: unknown): undefined {
   if (!(error instanceof S3Error && error.status === 404)) throw error;
 }
 
-/** One entry for each id of several lists, which all come in the order of their ids; NaN without a time. */
+/** Merges lists that are sorted by id into one entry for each id; NaN if none has a time. */
 async function* merged(
   sources: AsyncGenerator<S3Object>[],
 ): AsyncIterable<{ id: string; changedAt: number }> {

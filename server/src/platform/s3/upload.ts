@@ -4,17 +4,16 @@ import type { Volume } from '@szafa/protocol';
 import { VolumeRejected } from '../errors.ts';
 import type { Body, Sink } from '../volumes/body.ts';
 import type { Segment, SegmentPool } from '../volumes/segments.ts';
-import { errorOf, giveUp, readAnswer, type S3Answer, type S3Client } from './client.ts';
+import { abortRequest, errorOf, readAnswer, type S3Answer, type S3Client } from './client.ts';
 import { silent, translate } from './errors.ts';
 
 export const SMALL_BYTES = 64 * 1024;
-/** A slow client must not look to the store like a dead one. */
+/** Bytes of a slow client are sent on at least this often, so that the store does not time out. */
 const TRICKLE_MS = 5_000;
 
 /**
- * One volume on its way to the store. Bytes are gathered into two segments, one being filled while the other is
- * sent; the last ones are held back until size and digest are known to be right, so that a wrong body is never
- * whole at the store. The store checks the same digest, which is part of the signature.
+ * Uploads a volume. One segment is filled while the other is sent. The last bytes are held back until size and digest are
+ * verified, so that a wrong body is never complete at the store, which checks the same digest as part of the signature.
  */
 export async function upload(
   client: S3Client,
@@ -25,7 +24,7 @@ export async function upload(
 ): Promise<void> {
   await client.beforeChange();
   const lease = volume.size > SMALL_BYTES ? pool.lease() : undefined;
-  // One byte more than a small volume, so that a body that is too long shows.
+  // One byte more than a small volume, to notice a body that is too long.
   const own = () => new Uint8Array(Math.min(SMALL_BYTES, volume.size) + 1);
   const sending = new UploadSink(client, key, volume, lease ?? [own(), own()]);
   try {
@@ -48,10 +47,10 @@ class UploadSink implements Sink {
   readonly #trickle: NodeJS.Timeout;
   #current = 0;
   #filled = 0;
-  /** How much of the current segment is on its way already. */
+  /** How much of the current segment was sent already. */
   #flushed = 0;
   #received = 0;
-  /** The last bytes, where they filled a segment to its end. */
+  /** The last bytes, if they filled a segment completely. */
   #held: Uint8Array | undefined;
   #request: ClientRequest | undefined;
   #answer: Promise<S3Answer> | undefined;
@@ -86,7 +85,7 @@ class UploadSink implements Sink {
     return this.#writes[this.#current];
   }
 
-  /** Sends the rest, if all of it is right, and waits until the store has it. */
+  /** Verifies the volume, sends its last bytes and waits for the store's answer. */
   async finish(): Promise<void> {
     const { size, sha256 } = this.#volume;
     if (this.#received !== size) {
@@ -98,7 +97,7 @@ class UploadSink implements Sink {
       throw new VolumeRejected('digest', 'the SHA-256 of the volume differs from the declared one');
     }
     if (!this.#request) {
-      // All of it is still here, so it may be tried again.
+      // The whole volume is in memory, so this can be retried.
       await this.#client.write(this.#key, rest);
       return;
     }
@@ -110,10 +109,10 @@ class UploadSink implements Sink {
     if (answer.status >= 300) throw errorOf({ method: 'PUT', key: this.#key }, answer);
   }
 
-  /** Nothing is under way any more; what was not finished is given up, which leaves nothing at the store. */
+  /** Waits for running writes. An unfinished upload is aborted and leaves nothing at the store. */
   async close(): Promise<void> {
     clearInterval(this.#trickle);
-    if (this.#request && !this.#request.writableFinished) giveUp(this.#request);
+    if (this.#request && !this.#request.writableFinished) abortRequest(this.#request);
     await Promise.allSettled(this.#writes);
   }
 
@@ -123,7 +122,7 @@ class UploadSink implements Sink {
     this.#hash.update(bytes);
     this.#request ??= this.#begin();
     const written = this.#write(this.#request, bytes);
-    // Awaited before its segment is used again, and at the end; until then it must not count as unhandled.
+    // Awaited later; until then a rejection must not count as unhandled.
     written.catch(() => undefined);
     const earlier = this.#writes[this.#current];
     this.#writes[this.#current] = earlier ? earlier.then(() => written) : written;
@@ -144,7 +143,7 @@ class UploadSink implements Sink {
     return request;
   }
 
-  /** Rejects as well when the store answers before it has the bytes: it can only be a refusal. */
+  /** Rejects also if the store answers before it has all bytes: that can only be a refusal. */
   async #write(request: ClientRequest, bytes: Uint8Array): Promise<void> {
     const written = Promise.withResolvers<void>();
     const limit = setTimeout(() => request.destroy(silent()), this.#client.limits.silenceMs);

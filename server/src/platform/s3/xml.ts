@@ -1,4 +1,4 @@
-/** The few elements of the store's answers that are needed; their form is fixed, so no parser is. */
+/** Reads single elements of S3's answers. Their form is fixed, so no XML parser is needed. */
 
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
@@ -14,7 +14,7 @@ export function encodeXml(text: string): string {
   return text.replace(/[<>&"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** The content of each element of that name, as it is. */
+/** The raw content of each element of that name. */
 export function elements(xml: string, name: string): string[] {
   return Array.from(xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g')), (match) => match[1]!);
 }

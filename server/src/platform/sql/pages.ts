@@ -2,10 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 const PAGE = 500;
 
-/**
- * Reads a list page by page and serves other requests in between: SQLite reads a page in one synchronous step. `keyOf` is the
- * key of a row, by which the next page continues after it.
- */
+/** Reads a list in pages, with turns for other requests: SQLite reads a page synchronously. `keyOf` is the cursor of a row. */
 export async function readPages<Row, Key>(
   page: (after: Key, limit: number) => Promise<Row[]>,
   first: Key,

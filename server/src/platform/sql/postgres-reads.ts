@@ -2,20 +2,14 @@ import { Client, type ClientConfig } from 'pg';
 import { cut, run, sayGoodbye } from './postgres-statement.ts';
 import type { PoolLoad, Value } from './sql.ts';
 
-/** A connection on which nothing has moved for so long works on something large: others go around it. */
+/** A connection without an answer for this long is busy with a large read: other reads avoid it. */
 const SLOW_MS = 3;
 
-/**
- * Connections for reads alone. Each carries many at once, one behind the other, without waiting for answers in
- * between: a small read then costs half of what it does on a connection that is taken from a pool and given back.
- */
+/** Connections for reads, which are pipelined: a small read costs half as much as on a connection leased from a pool. */
 export class ReadConnections {
   readonly #connections: ReadConnection[];
 
-  /**
-   * A server that is silent for `silenceMs` while reads wait is taken to be gone, on every connection: a read that goes on to
-   * another one does not wait there as long again.
-   */
+  /** A server that is silent for `silenceMs` while reads wait counts as gone on all connections, so that a retry does not wait again. */
   constructor(config: ClientConfig, count: number, silenceMs: number) {
     const onSilence = () => {
       for (const connection of this.#connections) connection.drop();
@@ -33,7 +27,7 @@ export class ReadConnections {
   }
 
   query<Row>(text: string, params: Value[]): Promise<Row[]> {
-    // Where all are slow it is often this process that is: then least of all behind the one that has stood still longest.
+    // If all are slow, take the one with the most recent answer: it is often this process that is slow.
     const connection =
       this.#connections.find((one) => !one.isSlow) ??
       this.#connections.reduce((last, one) => (one.movedAt > last.movedAt ? one : last));
@@ -49,12 +43,12 @@ class ReadConnection {
   readonly #config: ClientConfig;
   readonly #silenceMs: number;
   readonly #onSilence: () => void;
-  /** One for all reads; the driver would set one for each. */
+  /** One timer for all reads; the driver would set one for each. */
   #watch: NodeJS.Timeout | undefined;
   #client: Promise<Client> | undefined;
-  /** When something last came of it. */
+  /** Time of the last answer. */
   movedAt = 0;
-  /** Reads whose answer is not here yet. */
+  /** Reads without an answer yet. */
   waiting = 0;
 
   constructor(config: ClientConfig, silenceMs: number, onSilence: () => void) {
@@ -83,7 +77,7 @@ class ReadConnection {
     }
   }
 
-  /** For as long as reads wait. */
+  /** Runs while reads wait. */
   readonly #check = () => {
     this.#watch = undefined;
     if (this.waiting === 0) return;
@@ -92,20 +86,20 @@ class ReadConnection {
     else this.#onSilence();
   };
 
-  /** Gives the connection up; the next read opens another one. */
+  /** Drops the connection; the next read opens another one. */
   drop(): void {
     const dropped = this.#client;
     this.#client = undefined;
-    dropped?.then(cut, () => undefined /* it was never there */);
+    dropped?.then(cut, () => undefined /* it never opened */);
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#watch);
-    const client = await this.#client?.catch(() => undefined /* whoever asked for it was told */);
+    const client = await this.#client?.catch(() => undefined /* its reader got the error */);
     if (client) await sayGoodbye(client);
   }
 
-  /** A connection that is lost takes its reads with it; the next read opens another one. */
+  /** If the connection is lost, its reads fail; the next read opens another one. */
   #open(): Promise<Client> {
     const client = new Client(this.#config);
     const opening = client.connect().then(() => client);

@@ -4,7 +4,7 @@ import type { Value } from './sql.ts';
 
 const INT8 = 20;
 export const types = new TypeOverrides();
-// Every BIGINT that is read as one is a safe integer; sums that may be larger are cast to text.
+// Every BIGINT column is a safe integer; sums that may be larger are cast to text.
 types.setTypeParser(INT8, Number);
 
 interface Column {
@@ -15,13 +15,13 @@ interface Column {
 interface Prepared {
   name: string;
   text: string;
-  /** Known after the first run. They stay: PostgreSQL refuses a plan whose columns would be others. */
+  /** Known after the first run. They cannot change: PostgreSQL refuses to run the plan then. */
   columns: Column[] | undefined;
 }
 
 const prepared = new Map<string, Prepared>();
 
-/** The statement in PostgreSQL's spelling, under a name by which each connection keeps its plan. */
+/** The statement with PostgreSQL's parameters, and the name under which each connection keeps its plan. */
 function prepare(text: string): Prepared {
   let found = prepared.get(text);
   if (!found) {
@@ -40,7 +40,7 @@ export function run<Row>(client: ClientBase, statement: string, params: Value[])
   return send(client, prepare(statement), params, false);
 }
 
-/** The first statement of a transaction. */
+/** Begins a transaction with its first statement. */
 export async function begin<Row>(client: ClientBase, statement: string, params: Value[]): Promise<Row[]> {
   const first = prepare(statement);
   const together = isKnown(connectionOf(client), first);
@@ -63,13 +63,13 @@ function send<Row>(
   });
 }
 
-/** No text here holds a NUL, which is no name and no id of ours either: it must be found nowhere, not fail. */
+/** PostgreSQL's texts have no NUL. No name or id of ours has one either: such a text must match nothing instead of failing. */
 function storable(value: Value): string | null {
   if (typeof value !== 'string') return value === null ? null : String(value);
   return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 }
 
-/** What the driver's connection is used for here. */
+/** The part of the driver's connection used here. */
 interface Connection {
   stream: Writable;
   parsedStatements: Record<string, string>;
@@ -77,19 +77,19 @@ interface Connection {
 
 const connectionOf = (client: ClientBase) => (client as unknown as { connection: Connection }).connection;
 
-/** Whether a run can do without the driver's four messages. */
+/** Whether the statement can run without the driver's four messages. */
 const isKnown = ({ parsedStatements }: Connection, { name, columns }: Prepared) =>
   columns !== undefined && parsedStatements[name] !== undefined;
 
-/** Ends a connection whose server does not answer; what waits for it fails. */
+/** Destroys a connection whose server does not answer; its statements fail. */
 export function cut(client: ClientBase): void {
   connectionOf(client).stream.destroy();
 }
 
-/** A server that is well ends a connection at once; one that is out of reach never does. */
+/** A healthy server closes a connection at once, an unreachable one never. */
 export const GOODBYE_MS = 5_000;
 
-/** Ends a connection in good order where its server answers, and never fails. */
+/** Closes a connection properly if its server answers; never fails. */
 export async function sayGoodbye(client: Client): Promise<void> {
   const late = setTimeout(cut, GOODBYE_MS, client);
   await client.end().catch(() => undefined /* lost already */);
@@ -98,7 +98,7 @@ export async function sayGoodbye(client: Client): Promise<void> {
 
 type Callback<Row> = (error: Error | null, rows: Row[]) => void;
 
-/** The driver's query, as far as it is called or overridden below; its types leave most of that out. */
+/** The part of the driver's query that is used below; its types omit most of it. */
 interface DriverQuery<Row> extends Submittable {
   name: string;
   callback: Callback<Row>;
@@ -109,10 +109,7 @@ const DriverQuery = Query as unknown as new <Row>(
   values: (string | null)[],
 ) => DriverQuery<Row>;
 
-/**
- * A run of a prepared statement. The driver asks for the columns each time, reads them each time and sends four
- * messages in four pieces; once the columns are known, this sends what is left in one.
- */
+/** Runs a prepared statement. The driver sends four messages and reads the columns each time; with known columns this sends one buffer. */
 class Run<Row> extends DriverQuery<Row> {
   readonly #prepared: Prepared;
   readonly #values: (string | null)[];
@@ -155,7 +152,7 @@ class Run<Row> extends DriverQuery<Row> {
   }
 
   handleCommandComplete(): void {
-    // Nothing was described: it has none.
+    // A statement without a description has no columns.
     this.#prepared.columns ??= [];
   }
 

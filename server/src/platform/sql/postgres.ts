@@ -12,7 +12,7 @@ const dialect: Dialect = {
   forShare: 'FOR SHARE',
   listed: 'SELECT json_array_elements_text(?::json)',
   amongListed: '= ANY (ARRAY(SELECT json_array_elements_text(?::json)))',
-  // Nodes that start at once wait for each other here; the number is any that nobody else uses.
+  // Nodes that start at the same time wait for each other here.
   alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
   tables: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
   hold: "SELECT pg_advisory_xact_lock(hashtext('szafa ' || coalesce(current_schema(), '')), hashtext(?))",
@@ -22,35 +22,35 @@ const POOL_CONNECTIONS = 7;
 const READ_CONNECTIONS = 3;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 20_000;
-/** The server's own limit does not help when the server is out of reach. */
+/** For a server that is unreachable and cannot apply its own limit. */
 const SILENCE_MS = STATEMENT_MS + 5_000;
 const LOCK_MS = 10_000;
-/** The most that a timer takes. */
+/** The longest timer. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const KEEP_ALIVE_MS = 10_000;
-const TRIES = 6;
-/** After this time nothing is tried again: whoever waits is better served by a 503. */
+const ATTEMPTS = 6;
+/** No retries after this time: a 503 helps the client more. */
 const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
 /**
- * The server notices within 25 seconds that a node is out of reach, not after the two hours of TCP: what the node held is
- * then free for another one, and its connections do not add up.
+ * Makes the server notice within 25 seconds that a node is unreachable, instead of TCP's two hours: its locks become free, and
+ * dead connections do not pile up.
  */
-const GIVEN_UP = [
+const KEEP_ALIVE = [
   'tcp_keepalives_idle=10',
   'tcp_keepalives_interval=5',
   'tcp_keepalives_count=3',
   'tcp_user_timeout=25000',
 ];
 
-/** Errors after which the statement certainly did nothing: it was rolled back for another one's sake. */
+/** Errors after which the statement was certainly rolled back: conflicts with another transaction. */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03']);
-/** The server ends, starts, or has no connection left. */
+/** The server is starting or stopping, or has no connection left. */
 const NOT_SERVING = /^(57P0[1-3]|53300|08...)$/;
-/** It does not let us in: wrong password, no such database or schema, no right to a table. */
+/** Access is refused: wrong password, no such database or schema, missing permissions. */
 const REFUSED = /^(28...|3D000|3F000|42501)$/;
 
-/** What an administrator started takes as long as it takes, whatever the role's own limits are. */
+/** Work that an administrator started may take any time, whatever the role's own limits are. */
 const UNLIMITED = ['statement_timeout=0', 'lock_timeout=0', 'idle_in_transaction_session_timeout=0'];
 
 export interface PostgresAddress {
@@ -59,8 +59,8 @@ export interface PostgresAddress {
 }
 
 /**
- * `postgres://user:password@host/database?schema=name`; the schema lets several services share a database. `unlimited`: no
- * statement is ended for the time it takes or waits; a server that is out of reach is noticed by the connection alone.
+ * Parses `postgres://user:password@host/database?schema=name`; the schema lets several servers share a database. `unlimited`:
+ * statements have no time limits, and only TCP keep-alive notices an unreachable server.
  */
 export function parsePostgresUrl(text: string, unlimited = false): PostgresAddress {
   const url = new URL(text);
@@ -78,7 +78,7 @@ export function parsePostgresUrl(text: string, unlimited = false): PostgresAddre
     idle_in_transaction_session_timeout: STATEMENT_MS,
   };
   const own = [
-    ...GIVEN_UP,
+    ...KEEP_ALIVE,
     ...(unlimited ? UNLIMITED : []),
     ...(schema === undefined ? [] : [`search_path=${schema}`]),
   ];
@@ -113,16 +113,16 @@ export class PostgresStore implements SqlStore {
     this.#reads = new ReadConnections(this.#address.config, READ_CONNECTIONS, silenceMs);
     this.#pool.on('connect', (client) => {
       this.#pooled.add(client);
-      // A connection that was given up may still be told why; nobody else listens to it any more.
+      // A destroyed connection may still emit an error, to which nobody else listens.
       client.on('error', () => undefined);
     });
     this.#pool.on('remove', (client) => this.#pooled.delete(client));
     this.#pool.on('error', () => {
-      // An idle connection was lost; the pool has dropped it and the next query opens another one.
+      // An idle connection was lost. The pool has dropped it; the next query opens another one.
     });
   }
 
-  /** Makes the schema where one is named, and refuses a server that forgets what it has acknowledged. */
+  /** Creates the configured schema, and refuses a server that could lose acknowledged data. */
   async prepare(): Promise<void> {
     const { schema } = this.#address;
     if (schema !== undefined) {
@@ -165,12 +165,12 @@ export class PostgresStore implements SqlStore {
     return persist(() => this.#reads.query<Row>(text, params), isTransient);
   }
 
-  /** Retried only if it certainly did nothing: a lost answer may mean that the change was made. */
+  /** Retried only if it certainly changed nothing: a lost answer may belong to a change that was made. */
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
     return persist(() => this.#withClient((client) => run<Row>(client, text, params)), didNothing);
   }
 
-  /** `work` may run more than once: what is lost before COMMIT was sent has changed nothing. */
+  /** `work` may run more than once: nothing has changed until COMMIT was sent. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const attempt = async (client: ClientBase): Promise<T> => {
       let result: T;
@@ -179,7 +179,7 @@ export class PostgresStore implements SqlStore {
       } catch (error) {
         await client
           .query('ROLLBACK')
-          .catch(() => undefined /* the connection is gone, and with it all of it */);
+          .catch(() => undefined /* the connection is lost, which rolls back as well */);
         throw isTransient(error) ? new Undone(error) : error;
       }
       await client.query('COMMIT');
@@ -188,10 +188,7 @@ export class PostgresStore implements SqlStore {
     return persist(() => this.#withClient(attempt), didNothing);
   }
 
-  /**
-   * Holds a lock of that name on a connection of its own until `release` or until the connection is lost, with
-   * which the lock goes to whoever asks next. Undefined while another process holds it.
-   */
+  /** Takes a named lock on a connection of its own, until `release` or until the connection is lost. Undefined if another process has it. */
   async tryLock(name: string): Promise<Lock | undefined> {
     const client = new Client({ ...this.#address.config, statement_timeout: 0 });
     let lost = false;
@@ -227,7 +224,7 @@ export class PostgresStore implements SqlStore {
   }
 
   async close(): Promise<void> {
-    // The pool waits for its connections that are in use; each of them, like one that only says goodbye, keeps the process alive.
+    // The pool waits for connections in use, and each of them keeps the process alive.
     setTimeout(() => this.#pooled.forEach(cut), GOODBYE_MS).unref();
     await Promise.all([this.#pool.end(), this.#reads.close()]);
   }
@@ -255,14 +252,14 @@ export class PostgresStore implements SqlStore {
   }
 }
 
-/** What failed has certainly changed nothing. */
+/** The attempt failed and has certainly changed nothing. */
 class Undone extends Error {
   constructor(cause: unknown) {
     super('nothing was done', { cause });
   }
 }
 
-/** The transaction begins with its first statement. */
+/** BEGIN is sent together with the first statement. */
 function inside(client: ClientBase): Sql {
   let next = begin;
   const both = <Row>(text: string, ...params: Value[]) => {
@@ -278,7 +275,7 @@ function isTransient(error: unknown): boolean {
   if (error instanceof Undone) return isTransient(error.cause);
   if (error instanceof DatabaseError) return ROLLED_BACK.has(error.code!) || NOT_SERVING.test(error.code!);
   if (!(error instanceof Error)) return false;
-  // The driver has no codes for these: a connection that ended, and its own time limits.
+  // The driver has no codes for lost connections and for its own time limits.
   const lost = /^Connection terminated|^timeout e?x?pired|timeout exceeded|Query read timeout|not queryable/;
   return typeof (error as NodeJS.ErrnoException).syscall === 'string' || lost.test(error.message);
 }
@@ -296,14 +293,14 @@ function unavailable(error: unknown): unknown {
   return isTransient(cause) ? new StoreUnavailable('database', cause) : cause;
 }
 
-/** Bounded: a restart of the server takes about a second, and a client gets its 503 within a few. */
+/** Retries for a few seconds: a restart of the server takes about one. */
 async function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
   const end = performance.now() + PATIENCE_MS;
-  for (let tries = 1, pause = FIRST_PAUSE_MS; ; tries++, pause *= 2) {
+  for (let attempts = 1, pause = FIRST_PAUSE_MS; ; attempts++, pause *= 2) {
     try {
       return await attempt();
     } catch (error) {
-      if (tries === TRIES || performance.now() > end || !again(error)) throw unavailable(error);
+      if (attempts === ATTEMPTS || performance.now() > end || !again(error)) throw unavailable(error);
     }
     await sleep(pause * (0.5 + Math.random()));
   }

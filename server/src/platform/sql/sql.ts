@@ -1,40 +1,40 @@
-/** What differs between the SQL engines, as fragments that the shared statements are written with. */
+/** SQL fragments that differ between the engines. */
 export interface Dialect {
-  /** Column that numbers rows by itself and is the primary key. */
+  /** An automatically numbered primary key column. */
   serial: string;
-  /** Ending of a table that is stored in the order of its key. */
+  /** End of a table stored in the order of its key. */
   clustered: string;
-  /** Ending of a SELECT that locks the rows it reads until the transaction ends. */
+  /** End of a SELECT that locks its rows until the transaction ends. */
   forUpdate: string;
-  /** The same, but others may lock them so as well; only who would change them waits. */
+  /** The same with a shared lock: only changes wait. */
   forShare: string;
-  /** SELECT of the texts in a parameter that is a JSON array of them. */
+  /** SELECT of the texts in a JSON array parameter. */
   listed: string;
-  /** Condition that a column is one of these, which finds them by an index, however many rows there are. */
+  /** Condition that a column is one of the texts in a JSON array parameter. Uses an index. */
   amongListed: string;
-  /** Statement after which no other transaction passes the same one until this one ends. */
+  /** Statement that takes the lock for migrations until the transaction ends. */
   alone: string;
-  /** Statement that tells the name of each table. */
+  /** Statement that lists the tables. */
   tables: string;
-  /** The same for one name, which is its parameter; see `hold`. */
+  /** Statement that takes a named lock until the transaction ends; see `hold`. */
   hold: string;
 }
 
 export type Value = string | number | null;
 
 /**
- * A thin layer over one SQL engine. Statements use `?` for parameters and are prepared once for each text,
- * so texts are constants. `query` only reads; `execute` may write and returns what RETURNING names.
+ * A thin layer over an SQL engine. Parameters are `?`. Each statement text is prepared once and kept, so texts must be
+ * constants. `query` only reads; `execute` may write and returns the RETURNING columns.
  */
 export interface Sql {
   readonly dialect: Dialect;
   query<Row>(text: string, ...params: Value[]): Promise<Row[]>;
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]>;
-  /** All or nothing; `work` uses only the `Sql` it is given. */
+  /** All or nothing. `work` must use only the `Sql` that it gets. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
-/** Statements that belong together, on one engine. */
+/** Base of classes with statements that belong together. */
 export abstract class Queries<Engine extends Sql = Sql> {
   protected readonly sql: Engine;
 
@@ -43,30 +43,30 @@ export abstract class Queries<Engine extends Sql = Sql> {
   }
 }
 
-/** Inserts a row whose values come in the order of these columns. */
+/** An INSERT with a parameter for each column, in this order. */
 export const insertInto = (table: string, columns: readonly string[]) =>
   `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
-/** The rest of a condition on a column that may be NULL, with its values. */
+/** A condition on a nullable column, and its parameters. */
 export const isSame = (expected: string | undefined): [text: string, values: string[]] =>
   expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];
 
-/** More than this is not counted: whoever watches a number that high knows enough. */
+/** Counting stops here, to keep it cheap. */
 export const COUNTED = 100_000;
 
-/** How many rows there are of what follows FROM. */
+/** Counts rows, up to COUNTED. `from` is the part after FROM. */
 export async function countSome(sql: Sql, from: string, ...params: Value[]): Promise<number> {
   const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${from} LIMIT ${COUNTED}) AS found`;
   const [row] = await sql.query<{ count: number }>(text, ...params);
   return row!.count;
 }
 
-/** Nobody else passes this with the same name until the transaction ends. */
+/** Takes a named lock until the transaction ends. */
 export async function hold(tx: Sql, name: string): Promise<void> {
   await tx.execute(tx.dialect.hold, name);
 }
 
-/** Thrown in a transaction, it undoes all of it; what `refusal` then gives is the result. */
+/** Thrown in a transaction to roll it back; `refusal` turns it into a result. */
 export class Refused<Why extends string> extends Error {
   readonly why: Why;
 
@@ -81,7 +81,7 @@ export function refusal<Why extends string>(error: unknown): Why {
   throw error;
 }
 
-/** The engine could not read or write its files. Has the shape of an error of the operating system, which it is. */
+/** The engine could not read or write its files. Looks like an operating system error, because it is one. */
 export class StorageFault extends Error {
   override name = 'StorageFault';
   readonly code: string;
@@ -102,16 +102,16 @@ export interface PoolLoad {
 
 export interface SqlStore extends Sql {
   readonly load?: PoolLoad;
-  /** Once before the first use by a service: what the engine needs, and whether it can be trusted. */
+  /** Called once before the first use: sets the engine up, and refuses one that could lose data. */
   prepare?(): Promise<void>;
-  /** After rows were inserted with numbers of their own: new ones get higher numbers. */
+  /** Call this after inserting rows with explicit numbers: new rows get higher ones. */
   advanceSerials?(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Something that one process at a time holds; it goes with the process. */
+/** A lock that one process holds and loses when it ends. */
 export interface Lock {
-  /** Whether it is still held; asks the engine. */
+  /** Asks the engine whether the lock is still held. */
   confirm(): Promise<boolean>;
   release(): Promise<void>;
 }

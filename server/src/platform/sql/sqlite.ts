@@ -13,35 +13,35 @@ const dialect: Dialect = {
   forShare: '',
   listed: 'SELECT value FROM json_each(?)',
   amongListed: 'IN (SELECT value FROM json_each(?))',
-  // A transaction is alone in any case.
+  // SQLite runs one writing transaction at a time.
   alone: 'SELECT 1',
   tables: "SELECT name FROM sqlite_master WHERE type = 'table'",
   hold: 'SELECT ?',
 };
 
-/** Other processes hold the write lock for milliseconds; this is only the bound. */
+/** Other processes hold the write lock for milliseconds only; this is an upper bound. */
 const BUSY_MS = 20_000;
-/** SQLite's number for: another one has it. */
+/** SQLITE_BUSY */
 export const BUSY = 5;
 const QUICK_TURNS = 20;
 
-/** Results of SQLite that the disk causes: read-only, I/O error, full, cannot open. */
+/** SQLite errors caused by the disk: read-only, I/O error, full, cannot open. */
 const FAULTS: Record<number, string> = { 8: 'EROFS', 10: 'EIO', 13: 'ENOSPC', 14: 'EIO' };
 
 function translate(error: unknown): unknown {
-  // The low byte is the result; the rest tells its variety.
+  // The low byte is the primary result code.
   const code = FAULTS[(error as { errcode?: number }).errcode! & 0xff];
   return code === undefined ? error : new StorageFault(code, error as Error);
 }
 
 /**
- * Rows come as arrays: Node makes a dictionary of each, which is slow to make and slow to read. The columns are those that the
- * statement had at first, so none says `*`, which would have others after a migration.
+ * Rows are read as arrays, because Node's row objects are slow. The columns are kept, so statements must not use `*`, which
+ * would change with a migration.
  */
 interface Prepared {
   statement: StatementSync;
   columns: string[];
-  /** A row as it is made from, so that all of them have the same shape. */
+  /** The template of a row, which gives all rows the same hidden class. */
   blank: Record<string, Value>;
 }
 
@@ -52,7 +52,7 @@ class Connection {
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: BUSY_MS });
     const [mode] = this.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL', []);
-    // NORMAL: whole after a power cut; that a commit is on disk is seen to by `WriteAheadLog`.
+    // NORMAL stays consistent after a power cut; `WriteAheadLog` makes commits durable.
     this.run(`PRAGMA synchronous = ${mode?.journal_mode === 'wal' ? 'NORMAL' : 'FULL'}`);
     this.run('PRAGMA cache_size = -16384');
   }
@@ -61,12 +61,12 @@ class Connection {
     return this.#database.isTransaction;
   }
 
-  /** How many rows it has changed so far; also what was undone. */
+  /** Rows changed so far, including rolled back ones. */
   get changes(): number {
     return this.all<{ changes: number }>('SELECT total_changes() AS changes', [])[0]!.changes;
   }
 
-  /** Another number whenever another connection, of any process, has committed something. */
+  /** Changes whenever another connection of any process commits. */
   get version(): number {
     return this.all<{ data_version: number }>('PRAGMA data_version', [])[0]!.data_version;
   }
@@ -110,7 +110,7 @@ class Connection {
   }
 }
 
-/** SQLite's log of what was committed, where it is made durable. */
+/** Syncs SQLite's write-ahead log. */
 class WriteAheadLog {
   readonly #path: string;
   #fd: number | undefined;
@@ -121,10 +121,10 @@ class WriteAheadLog {
     this.#path = path;
   }
 
-  /** Resolves when all that was written before the call is on disk. One sync serves all who wait for the next one. */
+  /** Resolves when everything written before the call is on disk. One sync serves all waiting callers. */
   synced(): Promise<void> {
     this.#next ??= this.#running
-      .catch(() => undefined /* told to those who waited for it */)
+      .catch(() => undefined /* its callers got the error */)
       .then(() => {
         this.#running = this.#next!;
         this.#next = undefined;
@@ -134,7 +134,7 @@ class WriteAheadLog {
   }
 
   async close(): Promise<void> {
-    await this.synced().catch(() => undefined /* told to those who waited for it */);
+    await this.synced().catch(() => undefined /* its callers got the error */);
     if (this.#fd !== undefined) closeSync(this.#fd);
   }
 
@@ -144,7 +144,7 @@ class WriteAheadLog {
       await datasync(this.#fd);
     } catch (error) {
       const { code = 'EIO' } = error as NodeJS.ErrnoException;
-      // Nothing was ever written.
+      // Without a file nothing was written yet.
       if (code !== 'ENOENT') throw new StorageFault(code, error as Error);
     }
   }
@@ -159,29 +159,28 @@ interface Job {
 const JOBS_AT_ONCE = 64;
 
 /**
- * SQLite through Node's own module. Its calls are synchronous, so a transaction only ever waits on
- * microtasks; the queue keeps two of them from sharing the one writing connection, and readers have a
- * connection of their own so that they never see what is not committed. Transactions that wait at the same time are
- * committed together, each in a savepoint of its own. The disk is waited for without holding up the event loop: a
- * commit is written to the log, and told when the log is on disk.
+ * SQLite through node:sqlite, whose calls are synchronous. A queue gives the one writing connection to one transaction at a time;
+ * reads have their own connection and see committed data only. Transactions that wait at the same time are committed together,
+ * each in a savepoint of its own. The disk does not block the event loop: a commit is written to the log, and reported once the
+ * log is on disk.
  */
 export class SqliteStore implements SqlStore {
   readonly dialect = dialect;
   readonly #reader: Connection;
   readonly #writer: Connection;
   readonly #log: WriteAheadLog;
-  /** A sync of the log failed: nothing after it may count on it. */
+  /** A sync of the log has failed, so the log may be incomplete on disk. */
   #logIsDoubtful = false;
-  /** Of the writer, at the last commit. */
+  /** The writer's `changes` at the last commit. */
   #changes = 0;
-  /** What the reader sees of this version is on disk. */
+  /** The reader's version that is known to be on disk. */
   #durable: number | undefined;
   #jobs: Job[] = [];
   #running: Promise<void> | undefined;
 
   constructor(path: string) {
     this.#writer = new Connection(path);
-    // SQLite would sleep until the lock is free, and all requests with it; #begin waits instead.
+    // SQLite would block the whole process until the lock is free; #begin waits instead.
     this.#writer.run('PRAGMA busy_timeout = 0');
     this.#reader = new Connection(path);
     this.#log = new WriteAheadLog(`${path}-wal`);
@@ -210,7 +209,7 @@ export class SqliteStore implements SqlStore {
 
   async #run(): Promise<void> {
     while (this.#jobs.length > 0) {
-      // Whoever arrives in this turn of the event loop comes along.
+      // Collects all transactions of this turn of the event loop.
       await setImmediate();
       await this.#commit(this.#jobs.splice(0, JOBS_AT_ONCE));
     }
@@ -218,7 +217,7 @@ export class SqliteStore implements SqlStore {
   }
 
   async #begin(): Promise<void> {
-    // The other process has it for a fraction of a millisecond; only if not, a timer is worth its while.
+    // The other process needs a fraction of a millisecond; use a timer only after that.
     for (let since = Date.now(), turn = 0; ; await (turn++ < QUICK_TURNS ? setImmediate() : setTimeout(1))) {
       try {
         return this.#writer.run('BEGIN IMMEDIATE');
@@ -241,7 +240,7 @@ export class SqliteStore implements SqlStore {
       this.#changes = changes;
       this.#writer.run('COMMIT');
     } catch (error) {
-      // A full or failing disk has rolled back by itself.
+      // SQLite itself rolls back after an error of the disk.
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
       for (const job of jobs) job.reject(error);
       return;
@@ -259,8 +258,8 @@ export class SqliteStore implements SqlStore {
   }
 
   /**
-   * After transactions that wrote nothing: what they found may be another process's, and not on disk yet. Where nobody has
-   * written since, it is: a server with nothing to do lets the disk sleep.
+   * After transactions that wrote nothing: they may have read commits of another process that are not on disk yet. Without new
+   * commits no sync is needed, so that the disk of an idle server can sleep.
    */
   async #foundIsDurable(): Promise<void> {
     const { version } = this.#reader;
@@ -269,14 +268,14 @@ export class SqliteStore implements SqlStore {
     this.#durable = version;
   }
 
-  /** What a failed sync may have lost goes from the log into the database, which is synced; then the log is a new one. */
+  /** After a failed sync: moves the log's content into the database file, which SQLite syncs, and starts a new log. */
   #leaveLog(): void {
     const [result] = this.#writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)', []);
     if (result?.busy !== 0) throw new StorageFault('EIO', new Error('the log is not on disk'));
     this.#logIsDoubtful = false;
   }
 
-  /** What to tell the caller once everything is on disk. */
+  /** Returns a function that reports the result once everything is on disk. */
   async #do({ work, resolve, reject }: Job): Promise<() => void> {
     this.#writer.run('SAVEPOINT job');
     try {

@@ -70,7 +70,7 @@ export async function runPrimary(config: Config): Promise<void> {
   watchAccepting(connectionLimit(descriptorLimit()), () => metrics.add('szafa_connections_refused_total'));
   const workers = new Workers({ ...config, lane }, node, log, async (processName) => {
     await discardUnfinished(config, processName);
-    await metadata.pulls.abandon(processName);
+    await metadata.pulls.endLeases(processName);
     await sweeper.finishStoring();
   });
   const sweeping: Sweeping = { lastAt: 0, isOurs: false };
@@ -183,7 +183,7 @@ function sweepUntil(
   sweeping: Sweeping,
 ): Promise<void> {
   const round = async () => {
-    if (await custody.mayRemove()) await pulls.reclaim();
+    if (await custody.mayRemove()) await pulls.removeUnused();
     sweeping.isOurs = await lock.acquire();
     if (sweeping.isOurs) await sweeper.sweep();
     sweeping.lastAt = sweeping.isOurs ? Date.now() : 0;

@@ -246,25 +246,25 @@ function pullsContract(stores: Stores): void {
   test('one runner at a time has the pull of a transfer, until its lease ends', async () => {
     const { transferId: id } = await begin(stores.one, fresh('u'));
     const claim = (store: Metadata, runner: string, now: number, leaseUntil: number) =>
-      store.pulls.claim(id, puller(runner), { now, leaseUntil }, PLENTY);
+      store.pulls.lease(id, puller(runner), { now, leaseUntil }, PLENTY);
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, at) => claim(at % 2 ? stores.one : stores.two, `r${at}`, 100, 200)),
     );
-    assert.equal(claims.filter((result) => result === 'claimed').length, 1);
-    const winner = `r${claims.indexOf('claimed')}`;
+    assert.equal(claims.filter((result) => result === 'leased').length, 1);
+    const winner = `r${claims.indexOf('leased')}`;
     assert.equal(await claim(stores.one, winner, 199, 300), 'running', 'nor a second time by itself');
     await stores.one.pulls.report(id, 'another', '1-9', 900);
     assert.equal(await stores.one.pulls.landed(id), '', 'only its runner reports');
     await stores.one.pulls.report(id, winner, '1-3,5', 200);
     assert.equal(await stores.two.pulls.landed(id), '1-3,5');
-    assert.equal(await claim(stores.two, 'late', 201, 400), 'claimed');
+    assert.equal(await claim(stores.two, 'late', 201, 400), 'leased');
     assert.equal(await stores.one.pulls.landed(id), '1-3,5', 'what landed is still there');
     await stores.one.pulls.report(id, winner, DIGEST, 999);
     await stores.one.pulls.end(id, winner, DIGEST);
     assert.equal(await stores.one.pulls.landed(id), '1-3,5', 'the old runner has nothing to say any more');
     await stores.one.pulls.end(id, 'late', '1-6');
     assert.equal(await stores.two.pulls.landed(id), '1-6');
-    assert.equal(await claim(stores.two, 'next', 202, 400), 'claimed', 'one that has ended is free');
+    assert.equal(await claim(stores.two, 'next', 202, 400), 'leased', 'one that has ended is free');
   });
 
   test('an account and a node have so many pulls at once and no more, however many ask at once', async () => {
@@ -275,7 +275,7 @@ function pullsContract(stores: Stores): void {
       const runner = fresh('r');
       const store = Math.random() < 0.5 ? stores.one : stores.two;
       const by = { caller, node: at, runner };
-      const result = await store.pulls.claim(transferId, by, { now, leaseUntil: 200 }, most);
+      const result = await store.pulls.lease(transferId, by, { now, leaseUntil: 200 }, most);
       return { transferId, runner, result };
     };
     const count = (asked: { result: string }[], result: string) =>
@@ -284,21 +284,21 @@ function pullsContract(stores: Stores): void {
     const ofAnn = await Promise.all(
       Array.from({ length: 8 }, (_, at) => ask(ann, at % 2 ? node : fresh('n'))),
     );
-    assert.equal(count(ofAnn, 'claimed'), 3);
+    assert.equal(count(ofAnn, 'leased'), 3);
     assert.equal(count(ofAnn, 'account'), 5);
     const refused = ofAnn.find(({ result }) => result === 'account')!;
     assert.equal(await stores.one.pulls.landed(refused.transferId), '');
     for (const { transferId, runner } of ofAnn) await stores.one.pulls.end(transferId, runner, '');
 
     const ofNode = await Promise.all(Array.from({ length: 9 }, () => ask(fresh('u'), node)));
-    assert.equal(count(ofNode, 'claimed'), 5);
+    assert.equal(count(ofNode, 'leased'), 5);
     assert.equal(count(ofNode, 'node'), 4);
-    assert.equal((await ask(ann, fresh('n'))).result, 'claimed', 'another node has places');
-    const ended = ofNode.find(({ result }) => result === 'claimed')!;
+    assert.equal((await ask(ann, fresh('n'))).result, 'leased', 'another node has places');
+    const ended = ofNode.find(({ result }) => result === 'leased')!;
     await stores.two.pulls.end(ended.transferId, ended.runner, '');
-    assert.equal((await ask(ann, node)).result, 'claimed');
+    assert.equal((await ask(ann, node)).result, 'leased');
     assert.equal((await ask(ann, node)).result, 'node');
-    assert.equal((await ask(ann, node, 201)).result, 'claimed', 'a lease that is over holds no place');
+    assert.equal((await ask(ann, node, 201)).result, 'leased', 'a lease that is over holds no place');
   });
 
   test('a pull of a transfer that is removed counts until it has ended', async () => {
@@ -308,12 +308,12 @@ function pullsContract(stores: Stores): void {
     const [first, second] = [await begin(stores.one, ann), await begin(stores.one, ann)];
     const { pulls, transfers } = stores.one;
     const by = puller('r', ann);
-    assert.equal(await pulls.claim(first.transferId, by, lease, most), 'claimed');
+    assert.equal(await pulls.lease(first.transferId, by, lease, most), 'leased');
     assert.equal(await transfers.remove(first.transferId, ['uploading'], NOW), true);
-    assert.equal(await pulls.claim(second.transferId, by, lease, most), 'account');
+    assert.equal(await pulls.lease(second.transferId, by, lease, most), 'account');
     await pulls.end(first.transferId, 'r', '1');
     assert.equal(await pulls.landed(first.transferId), '', 'nothing is kept');
-    assert.equal(await pulls.claim(second.transferId, by, lease, most), 'claimed');
+    assert.equal(await pulls.lease(second.transferId, by, lease, most), 'leased');
     await pulls.report(second.transferId, 'r', '1', 200);
     await transfers.remove(second.transferId, ['uploading'], NOW);
     await pulls.expire(200);
@@ -327,16 +327,16 @@ function pullsContract(stores: Stores): void {
     const { pulls } = stores.one;
     const dead = fresh('runner');
     const claim = (id: string, runner: string, now: number) =>
-      pulls.claim(id, puller(runner), { now, leaseUntil: 10_000 }, PLENTY);
+      pulls.lease(id, puller(runner), { now, leaseUntil: 10_000 }, PLENTY);
     await claim(first, dead, 100);
     await claim(second, dead, 100);
     await claim(third, 'alive', 100);
-    await pulls.abandon(dead);
-    assert.equal(await claim(first, 'next', 101), 'claimed');
+    await pulls.endLeases(dead);
+    assert.equal(await claim(first, 'next', 101), 'leased');
     assert.equal(await claim(third, 'next', 101), 'running');
-    await pulls.abandon();
-    assert.equal(await claim(second, 'next', 101), 'claimed');
-    assert.equal(await claim(third, 'next', 101), 'claimed');
+    await pulls.endLeases();
+    assert.equal(await claim(second, 'next', 101), 'leased');
+    assert.equal(await claim(third, 'next', 101), 'leased');
     assert.equal(await pulls.landed(fresh('t')), '');
   });
 }

@@ -28,8 +28,8 @@ export function transfersContract(stores: Stores): void {
     const ann = fresh('u');
     for (const count of [1, 16, 17, 2000, 2001, 4017]) {
       const init = newTransfer({ count, fileName: 'ż', fileSize: 2 ** 53 - 1, storedSize: 5 });
-      const madeBy = newId();
-      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, madeBy, now: NOW };
+      const creatorSession = newId();
+      const at = { transferId: fresh('t'), fileId: newId(), creator: ann, creatorSession, now: NOW };
       assert.equal(await stores.one.transfers.create(init, at), 'created');
       assert.deepEqual(
         { ...(await stores.two.transfers.get(at.transferId)) },
@@ -37,7 +37,7 @@ export function transfersContract(stores: Stores): void {
           transfer_id: at.transferId,
           file_id: at.fileId,
           creator: ann,
-          creator_session: madeBy,
+          creator_session: creatorSession,
           owner: null,
           dir_id: 0,
           status: 'uploading',
@@ -327,7 +327,7 @@ export function transfersContract(stores: Stores): void {
   test('a transfer that is removed leaves its volumes to the sweeper; one that is done is left alone', async () => {
     const { transfers, garbage, pulls } = stores.one;
     const open = await begin(stores.one, 'ann');
-    await pulls.claim(open.transferId, puller('r'), { now: 1, leaseUntil: 2 }, PLENTY);
+    await pulls.lease(open.transferId, puller('r'), { now: 1, leaseUntil: 2 }, PLENTY);
     await pulls.end(open.transferId, 'r', '1');
     assert.equal(await transfers.remove(open.transferId, ['failed'], NOW), false, 'not in this state');
     const removed = await Promise.all([
@@ -357,7 +357,7 @@ export function transfersContract(stores: Stores): void {
     const [ann, ben] = [fresh('u'), fresh('u')];
     const dirId = (await stores.one.dirs.create(ann, 'd', 1))!;
     const { transferId, fileId } = await begin(stores.one, ann, { now: 1000, dirId });
-    await pulls.claim(transferId, puller('r'), { now: 1, leaseUntil: 2 }, PLENTY);
+    await pulls.lease(transferId, puller('r'), { now: 1, leaseUntil: 2 }, PLENTY);
     await pulls.end(transferId, 'r', '1');
     await transfers.beginStoring(transferId, ben);
     await finish(stores.one, transferId);

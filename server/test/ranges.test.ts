@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { matchesEtag } from '../src/files/download.ts';
-import { formatRanges, parseRanges } from '../src/transfers/pull/number-ranges.ts';
+import { formatRanges, parseRanges } from '../src/transfers/pull/pulls-table.ts';
 
 test('If-None-Match compares weakly, in lists, and knows the star', () => {
   for (const header of ['"a"', 'W/"a"', '"b", "a"', '"b",W/"a" ', '*', ' * ']) {

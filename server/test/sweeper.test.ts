@@ -128,7 +128,7 @@ test('of what landed for pulls that are no more, only what is ours goes', async 
     .file_id;
   for (const name of [open, '1'.repeat(32), 'of-somebody-else'])
     await mkdir(join(landing, name), { recursive: true });
-  await service.services.pulls.reclaim();
+  await service.services.pulls.removeUnused();
   assert.deepEqual((await readdir(landing)).sort(), [open, 'of-somebody-else'].sort());
 });
 

@@ -202,8 +202,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an account has one pull at once fewer than it may',
     file: 'server/src/transfers/pull/pulls-table.ts',
-    find: 'count!.account > (count!.own ?? most.account)',
-    replace: 'count!.account >= (count!.own ?? most.account)',
+    find: 'count!.account > (count!.own ?? limit.account)',
+    replace: 'count!.account >= (count!.own ?? limit.account)',
     tests: [SQLITE],
   },
   {

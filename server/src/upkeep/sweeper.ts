@@ -61,7 +61,7 @@ export class Sweeper {
   /** Voids all leases at the start of a server that shares its stores with no other. */
   async recover(): Promise<void> {
     await this.#deps.metadata.garbage.release();
-    await this.#deps.metadata.pulls.abandon();
+    await this.#deps.metadata.pulls.endLeases();
     await this.#deps.metadata.streamed.releaseAllClaims();
     await this.finishStoring();
   }

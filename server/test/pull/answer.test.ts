@@ -3,7 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
-import { judge, MisfitError, measured, parseRange } from '../../src/transfers/pull/answer.ts';
+import {
+  checkResponse,
+  parseRange,
+  requireLength,
+  WrongLengthError,
+} from '../../src/transfers/pull/answer.ts';
 
 const SIZE = 1000;
 const asked = { first: 100, last: 199 };
@@ -13,7 +18,7 @@ const answer = (statusCode: number, headers: Record<string, string>) =>
 
 test('a whole volume has the size of its spec, or tells none', () => {
   assert.deepEqual(
-    judge(
+    checkResponse(
       answer(200, { 'content-length': '1000', etag: '"x"', link: '<y>', 'set-cookie': 'z' }),
       undefined,
       SIZE,
@@ -24,9 +29,17 @@ test('a whole volume has the size of its spec, or tells none', () => {
       length: SIZE,
     },
   );
-  assert.deepEqual(judge(answer(200, {}), undefined, SIZE), { status: 200, headers: {}, length: SIZE });
+  assert.deepEqual(checkResponse(answer(200, {}), undefined, SIZE), {
+    status: 200,
+    headers: {},
+    length: SIZE,
+  });
   for (const length of ['999', '1001', '0', '9007199254740993']) {
-    assert.equal(judge(answer(200, { 'content-length': length }), undefined, SIZE), 'unfit', length);
+    assert.equal(
+      checkResponse(answer(200, { 'content-length': length }), undefined, SIZE),
+      undefined,
+      length,
+    );
   }
 });
 
@@ -36,12 +49,15 @@ test('a part is the part that was asked for', () => {
     headers: { 'content-range': 'bytes 100-199/1000', 'content-length': 100 },
     length: 100,
   };
-  assert.deepEqual(judge(answer(206, { 'content-range': 'bytes 100-199/1000' }), asked, SIZE), good);
+  assert.deepEqual(checkResponse(answer(206, { 'content-range': 'bytes 100-199/1000' }), asked, SIZE), good);
   assert.deepEqual(
-    judge(answer(206, { 'content-range': 'bytes 100-199/*', 'content-length': '100' }), asked, SIZE),
+    checkResponse(answer(206, { 'content-range': 'bytes 100-199/*', 'content-length': '100' }), asked, SIZE),
     good,
   );
-  assert.notEqual(judge(answer(206, { 'content-range': 'bytes 100-150/1000' }), asked, SIZE), 'unfit');
+  assert.notEqual(
+    checkResponse(answer(206, { 'content-range': 'bytes 100-150/1000' }), asked, SIZE),
+    undefined,
+  );
   for (const range of [
     '101-199/1000',
     '0-99/1000',
@@ -53,14 +69,28 @@ test('a part is the part that was asked for', () => {
     '*/1000',
     '',
   ]) {
-    assert.equal(judge(answer(206, { 'content-range': `bytes ${range}` }), asked, SIZE), 'unfit', range);
+    assert.equal(
+      checkResponse(answer(206, { 'content-range': `bytes ${range}` }), asked, SIZE),
+      undefined,
+      range,
+    );
   }
   assert.equal(
-    judge(answer(206, { 'content-range': 'bytes 100-199/1000', 'content-length': '101' }), asked, SIZE),
-    'unfit',
+    checkResponse(
+      answer(206, { 'content-range': 'bytes 100-199/1000', 'content-length': '101' }),
+      asked,
+      SIZE,
+    ),
+    undefined,
   );
-  assert.equal(judge(answer(206, { 'content-range': 'bytes 100-199/1000' }), undefined, SIZE), 'unfit');
-  assert.equal(judge(answer(206, { 'content-type': 'multipart/byteranges' }), asked, SIZE), 'unfit');
+  assert.equal(
+    checkResponse(answer(206, { 'content-range': 'bytes 100-199/1000' }), undefined, SIZE),
+    undefined,
+  );
+  assert.equal(
+    checkResponse(answer(206, { 'content-type': 'multipart/byteranges' }), asked, SIZE),
+    undefined,
+  );
 });
 
 test('a range of the tool ends with the volume', () => {
@@ -77,7 +107,7 @@ test('exactly so many bytes pass: not one more, not one fewer', async () => {
     let passed = 0;
     await pipeline(
       Readable.from(chunks.map((bytes) => Buffer.alloc(bytes))),
-      measured(10),
+      requireLength(10),
       async (source: AsyncIterable<Buffer>) => {
         for await (const { length } of source) passed += length;
       },
@@ -85,5 +115,6 @@ test('exactly so many bytes pass: not one more, not one fewer', async () => {
     return passed;
   };
   for (const chunks of [[10], [9, 1], [1, 9]]) assert.equal(await pass(...chunks), 10);
-  for (const chunks of [[11], [10, 1], [9, 2], [9], []]) await assert.rejects(pass(...chunks), MisfitError);
+  for (const chunks of [[11], [10, 1], [9, 2], [9], []])
+    await assert.rejects(pass(...chunks), WrongLengthError);
 });

@@ -7,20 +7,20 @@ export interface ByteRange {
   last: number;
 }
 
-/** What of an answer may reach the tool. */
-export interface Fit {
+/** The part of a response that is passed on to the download tool. */
+export interface FittingResponse {
   status: 200 | 206;
   headers: Record<string, string | number>;
-  /** Bytes that the body must have, whatever was announced. */
+  /** Bytes that the body must have, whatever Content-Length says. */
   length: number;
 }
 
 /** A body with more or fewer bytes than it must have. */
-export class MisfitError extends Error {
-  override name = 'MisfitError';
+export class WrongLengthError extends Error {
+  override name = 'WrongLengthError';
 }
 
-/** The one form of Range that the tool sends; null for any other or one outside the volume. */
+/** The only form of Range that the tool sends; null for any other, or a range outside the volume. */
 export function parseRange(header: string, size: number): ByteRange | null {
   const [, from, to] = /^bytes=(\d{1,16})-(\d{0,16})$/.exec(header) ?? [];
   if (from === undefined) return null;
@@ -30,22 +30,26 @@ export function parseRange(header: string, size: number): ByteRange | null {
 }
 
 /**
- * Holds a 200 or 206 against the size in the volume's spec. 'unfit' is an answer that cannot become this volume,
- * known before a byte of it is read: another length, another range, another total.
+ * Compares a 200 or 206 with the declared size of the volume, before a byte of it is read. Undefined if it has another length, range
+ * or total, and so cannot be this volume.
  */
-export function judge(answer: IncomingMessage, asked: ByteRange | undefined, size: number): Fit | 'unfit' {
-  const { headers } = answer;
+export function checkResponse(
+  response: IncomingMessage,
+  asked: ByteRange | undefined,
+  size: number,
+): FittingResponse | undefined {
+  const { headers } = response;
   const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   const kept: Record<string, string | number> = {};
   for (const name of ['accept-ranges', 'etag', 'last-modified']) {
     const value = headers[name];
     if (typeof value === 'string') kept[name] = value;
   }
-  if (answer.statusCode === 200) {
+  if (response.statusCode === 200) {
     if (announced === undefined) return { status: 200, headers: kept, length: size };
     return announced === size
       ? { status: 200, headers: { ...kept, 'content-length': size }, length: size }
-      : 'unfit';
+      : undefined;
   }
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
   const length = Number(last) - Number(first) + 1;
@@ -56,7 +60,7 @@ export function judge(answer: IncomingMessage, asked: ByteRange | undefined, siz
     Number(last) <= asked.last &&
     (total === '*' || Number(total) === size) &&
     (announced === undefined || announced === length);
-  if (!fits) return 'unfit';
+  if (!fits) return undefined;
   const range = `bytes ${first}-${last}/${size}`;
   return {
     status: 206,
@@ -65,17 +69,17 @@ export function judge(answer: IncomingMessage, asked: ByteRange | undefined, siz
   };
 }
 
-/** Passes on exactly the given number of bytes, or fails: at the first byte too many, or at an early end. */
-export function measured(length: number): Transform {
+/** Passes on exactly `length` bytes. Fails at the first byte too many, or at an early end. */
+export function requireLength(length: number): Transform {
   let left = length;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length;
-      if (left < 0) done(new MisfitError('more bytes than the volume has'));
+      if (left < 0) done(new WrongLengthError('more bytes than the volume has'));
       else done(null, chunk);
     },
     flush(done) {
-      done(left > 0 ? new MisfitError('fewer bytes than the volume has') : null);
+      done(left > 0 ? new WrongLengthError('fewer bytes than the volume has') : null);
     },
   });
 }

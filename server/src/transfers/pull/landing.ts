@@ -6,10 +6,10 @@ import { type Body, StreamBody } from '../../platform/volumes/body.ts';
 
 const WORK = '.pull-';
 const NUMBER = /^[1-9]\d*$/;
-const LOOKS_AT_ONCE = 64;
+const CHECKS_AT_ONCE = 64;
 const FILE_ID = /^[0-9a-f]{32}$/;
 
-/** The folders where volumes of pulls land, one for each file that a transfer is to become. */
+/** The folders into which pulls download volumes, one for each transfer, named by its file id. */
 export class LandingFolders {
   readonly #top: string;
 
@@ -17,30 +17,30 @@ export class LandingFolders {
     this.#top = join(dataFolder, 'landing');
   }
 
-  of(fileId: string): string {
+  path(fileId: string): string {
     return join(this.#top, fileId);
   }
 
-  async make(fileId: string): Promise<string> {
-    await mkdir(this.of(fileId), { recursive: true, mode: 0o700 });
-    return this.of(fileId);
+  async create(fileId: string): Promise<string> {
+    await mkdir(this.path(fileId), { recursive: true, mode: 0o700 });
+    return this.path(fileId);
   }
 
-  /** Several processes may delete it, and the download tool may still write there for a moment. */
+  /** Retries: several processes may delete it, and the download tool may still write there for a moment. */
   remove(fileId: string): Promise<void> {
-    return rm(this.of(fileId), { recursive: true, force: true, maxRetries: 5 });
+    return rm(this.path(fileId), { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** The files that something landed for. */
+  /** The file ids that have a folder. */
   async list(): Promise<string[]> {
-    const names = await readdir(this.#top).catch(() => [] /* nothing has ever landed */);
-    // The others were named by somebody else.
+    const names = await readdir(this.#top).catch(() => [] /* there has been no pull */);
+    // Other names are not ours.
     return names.filter((name) => FILE_ID.test(name));
   }
 
-  /** Opened when it is read: an error of a stream that nobody reads yet would end the process. */
+  /** Opens the file when it is read: the error of a stream without a reader would end the process. */
   volume(fileId: string, idx: number): Body {
-    const path = join(this.of(fileId), String(idx));
+    const path = join(this.path(fileId), String(idx));
     return {
       async pour(sink) {
         const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
@@ -50,13 +50,13 @@ export class LandingFolders {
   }
 
   removeVolume(fileId: string, idx: number): Promise<void> {
-    return rm(join(this.of(fileId), String(idx)), { force: true });
+    return rm(join(this.path(fileId), String(idx)), { force: true });
   }
 }
 
 /**
- * The folder where volumes land. The tool works in a folder of its own inside it; a volume moves up, under its
- * number, when its file is whole. So what carries a number is whole, in any process and after any crash.
+ * The landing folder of one transfer. The tool works in a subfolder; a complete volume is moved up and named by its number. So a file
+ * with a number is complete, in any process and after any crash.
  */
 export class Landing {
   readonly landed = new Set<number>();
@@ -69,50 +69,50 @@ export class Landing {
     this.#sizes = sizes;
   }
 
-  /** How many bytes an earlier pull left whole; changes nothing. */
+  /** Bytes of the complete volumes that an earlier pull left; changes nothing. */
   static async bytes(folder: string, volumes: { idx: number; size: number }[]): Promise<number> {
     const sizes = new Map(volumes.map(({ idx, size }) => [idx, size]));
     const landing = new Landing(folder, sizes);
     let bytes = 0;
-    await landing.#look(async (name) => {
-      const whole = NUMBER.test(name) && (await landing.#isWhole(join(folder, name), Number(name)));
-      if (whole) bytes += sizes.get(Number(name))!;
+    await landing.#forEach(async (name) => {
+      const complete = NUMBER.test(name) && (await landing.#isComplete(join(folder, name), Number(name)));
+      if (complete) bytes += sizes.get(Number(name))!;
     });
     return bytes;
   }
 
-  /** Finds what an earlier pull left whole and removes the rest. */
+  /** Keeps the complete volumes of an earlier pull and removes the rest. */
   static async open(folder: string, sizes: ReadonlyMap<number, number>): Promise<Landing> {
     const landing = new Landing(folder, sizes);
-    await landing.#look((name) => landing.#inspect(name));
+    await landing.#forEach((name) => landing.#keepOrRemove(name));
     landing.#work = await mkdtemp(join(folder, WORK));
     return landing;
   }
 
-  async #look(at: (name: string) => Promise<void>): Promise<void> {
-    await inParallel(await readdir(this.#folder), LOOKS_AT_ONCE, at);
+  async #forEach(check: (name: string) => Promise<void>): Promise<void> {
+    await inParallel(await readdir(this.#folder), CHECKS_AT_ONCE, check);
   }
 
-  /** Where the tool works. */
+  /** The folder in which the tool works. */
   get work(): string {
     return this.#work;
   }
 
-  /** Takes over a file that the tool has finished; false when its size is not that of its spec. */
-  async settle(idx: number): Promise<boolean> {
+  /** Moves up a file that the tool has finished; false if its size is not the declared one. */
+  async accept(idx: number): Promise<boolean> {
     const file = join(this.#work, String(idx));
-    if (this.landed.has(idx) || !(await this.#isWhole(file, idx))) return false;
+    if (this.landed.has(idx) || !(await this.#isComplete(file, idx))) return false;
     await rename(file, join(this.#folder, String(idx)));
     this.landed.add(idx);
     return true;
   }
 
-  /** Takes over every finished file that is still there, but for some. */
-  async settleAll(except: ReadonlySet<number>): Promise<void> {
+  /** Accepts every finished file except these. */
+  async acceptAll(except: ReadonlySet<number>): Promise<void> {
     const names = new Set(await readdir(this.#work));
     for (const name of names) {
       if (!NUMBER.test(name) || names.has(`${name}.aria2`) || except.has(Number(name))) continue;
-      await this.settle(Number(name));
+      await this.accept(Number(name));
     }
   }
 
@@ -120,18 +120,18 @@ export class Landing {
     await rm(this.#work, { recursive: true, force: true });
   }
 
-  async #inspect(name: string): Promise<void> {
+  async #keepOrRemove(name: string): Promise<void> {
     const file = join(this.#folder, name);
     if (NUMBER.test(name)) {
-      if (await this.#isWhole(file, Number(name))) this.landed.add(Number(name));
+      if (await this.#isComplete(file, Number(name))) this.landed.add(Number(name));
       else await rm(file, { recursive: true, force: true });
     } else if (name.startsWith(WORK)) {
       await rm(file, { recursive: true, force: true });
     }
   }
 
-  async #isWhole(file: string, idx: number): Promise<boolean> {
-    const info = await stat(file).catch(() => null); // not there: not whole
+  async #isComplete(file: string, idx: number): Promise<boolean> {
+    const info = await stat(file).catch(() => null); // missing: not complete
     return info?.isFile() === true && info.size === this.#sizes.get(idx);
   }
 }

@@ -4,19 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '@szafa/protocol';
 import { http } from '../../platform/http/node-http.ts';
-import { type ByteRange, judge, MisfitError, measured, parseRange } from './answer.ts';
-import { PullError } from './error.ts';
+import { type ByteRange, checkResponse, parseRange, requireLength, WrongLengthError } from './answer.ts';
 import type { VolumeAddresses } from './source.ts';
-import { SILENCE_MS } from './tool.ts';
-import { Turnstile } from './turnstile.ts';
+import { PullError, SILENCE_MS } from './tool.ts';
 import { RefusedError, Upstream, UpstreamError } from './upstream.ts';
 
-/** So many requests in a row without any answer mean that the client's server is gone. */
-const MAX_SILENCES = 16;
+/** After this many requests in a row without a response, the client's server is considered gone. */
+const MAX_FAILURES = 16;
 
 export interface ProxyOptions {
   addresses: VolumeAddresses;
-  /** Sizes by volume number; only these volumes may be asked for. */
+  /** Sizes by volume number; the proxy serves only these volumes. */
   sizes: ReadonlyMap<number, number>;
   allow: (address: string) => boolean;
   /** Ends the whole pull. */
@@ -24,35 +22,35 @@ export interface ProxyOptions {
 }
 
 /**
- * The only way out that the download tool has: a proxy on the loopback, for one pull. It answers for the
- * volumes of this pull and nothing else, makes every connection itself to an address that was checked, and
- * lets no more bytes through than the spec of a volume names.
+ * A proxy on the loopback interface, through which the download tool makes all requests of one pull. It serves only the volumes of this
+ * pull, connects only to addresses that were checked, and passes on no more bytes than a volume has.
  */
 export class PullProxy {
-  /** Volumes whose answer does not fit their spec; the tool gets an error for them, the pull goes on. */
-  readonly unfit = new Set<number>();
-  /** What the client's server last did wrong, in words without its address. */
+  /** Volumes whose response is not of the declared size. The tool gets an error for them; the pull continues. */
+  readonly rejected = new Set<number>();
+  /** The last error of the client's server, without its address. */
   fault: string | undefined;
   readonly #options: ProxyOptions;
   readonly #upstream: Upstream;
   readonly #server: Server;
-  readonly #turnstile = new Turnstile(limits.pullDownloads, limits.pullConnections);
-  readonly #live = new Map<ServerResponse, number>();
-  #silences = 0;
+  readonly #connections = new ConnectionLimit(limits.pullDownloads, limits.pullConnections);
+  /** Open responses, with their volume numbers. */
+  readonly #responses = new Map<ServerResponse, number>();
+  #failures = 0;
 
   private constructor(options: ProxyOptions) {
     this.#options = options;
     this.#upstream = new Upstream(options.allow);
     // CONNECT and Upgrade have no listener, so Node closes those connections.
     this.#server = http.createServer((request, response) => {
-      const began = Date.now();
-      this.#serve(request, response).catch((error: unknown) => this.#fail(error, response, began));
+      const startedAt = Date.now();
+      this.#serve(request, response).catch((error: unknown) => this.#fail(error, response, startedAt));
     });
   }
 
   static async open(options: ProxyOptions): Promise<PullProxy> {
     const proxy = new PullProxy(options);
-    // Not shared: in a cluster port 0 is the same port in every worker, and a pull would reach another one's proxy.
+    // Exclusive: in a cluster, port 0 is the same port in every worker, and a pull would reach the proxy of another one.
     proxy.#server.listen({ port: 0, host: '127.0.0.1', exclusive: true });
     await once(proxy.#server, 'listening');
     return proxy;
@@ -75,7 +73,7 @@ export class PullProxy {
     const idx = request.method === 'GET' ? addresses.volumeOf(request.url ?? '') : undefined;
     const size = idx === undefined ? undefined : sizes.get(idx);
     if (idx === undefined || size === undefined) return end(response, 403);
-    if (this.unfit.has(idx)) return end(response, 410);
+    if (this.rejected.has(idx)) return end(response, 410);
     const headers: Record<string, string> = {};
     let asked: ByteRange | undefined;
     if (request.headers.range !== undefined) {
@@ -86,82 +84,82 @@ export class PullProxy {
       const ifRange = request.headers['if-range'];
       if (typeof ifRange === 'string') headers['if-range'] = ifRange;
     }
-    const gone = new AbortController();
+    const closed = new AbortController();
     response.on('close', () => {
-      this.#live.delete(response);
-      gone.abort();
+      this.#responses.delete(response);
+      closed.abort();
     });
-    this.#live.set(response, idx);
-    const leave = await this.#turnstile.enter(idx, gone.signal);
+    this.#responses.set(response, idx);
+    const release = await this.#connections.acquire(idx, closed.signal);
     try {
-      const answer = await this.#upstream.get(addresses.real(idx), headers, gone.signal);
-      this.#silences = 0;
+      const upstream = await this.#upstream.get(addresses.real(idx), headers, closed.signal);
+      this.#failures = 0;
       try {
-        await this.#pass(answer, response, idx, size, asked);
+        await this.#forward(upstream, response, idx, size, asked);
       } finally {
-        await drop(answer);
+        await discard(upstream);
       }
     } finally {
-      leave();
+      release();
     }
   }
 
-  async #pass(
-    answer: IncomingMessage,
+  async #forward(
+    upstream: IncomingMessage,
     response: ServerResponse,
     idx: number,
     size: number,
     asked: ByteRange | undefined,
   ): Promise<void> {
-    const status = answer.statusCode ?? 0;
+    const status = upstream.statusCode ?? 0;
     if (status !== 200 && status !== 206) {
       this.fault = `the client's server answered ${status}`;
       return end(response, status >= 400 && status !== 407 ? status : 502);
     }
-    const fit = judge(answer, asked, size);
-    if (fit === 'unfit') {
-      this.#live.delete(response);
-      this.#leaveOut(idx);
+    const fitting = checkResponse(upstream, asked, size);
+    if (!fitting) {
+      this.#responses.delete(response);
+      this.#reject(idx);
       return end(response, 410);
     }
-    response.writeHead(fit.status, fit.headers);
-    // A server without ranges sends the whole volume again; the headers are all the tool needs to see that.
-    if (fit.status === 200 && asked !== undefined && asked.last - asked.first + 1 < size) {
+    response.writeHead(fitting.status, fitting.headers);
+    // A server without ranges sends the whole volume; the headers are enough to tell the tool.
+    if (fitting.status === 200 && asked !== undefined && asked.last - asked.first + 1 < size) {
       response.shouldKeepAlive = false;
       response.end();
       return;
     }
-    answer.once('error', (error) => {
-      const ours = response.destroyed || error instanceof MisfitError;
-      if (!ours) this.fault = `the client's server ${words(error)}`;
+    upstream.once('error', (error) => {
+      const ours = response.destroyed || error instanceof WrongLengthError;
+      if (!ours) this.fault = `the client's server ${describeError(error)}`;
     });
     try {
-      await pipeline(answer, measured(fit.length), response);
+      await pipeline(upstream, requireLength(fitting.length), response);
     } catch (error) {
-      // Otherwise one side broke the connection; the tool asks again for what it still needs.
-      if (error instanceof MisfitError) this.#leaveOut(idx);
+      // Otherwise a connection was closed; the tool requests again what it still needs.
+      if (error instanceof WrongLengthError) this.#reject(idx);
     }
   }
 
-  /** Ends the other connections of a volume too; the tool hears 410 when it tries again. */
-  #leaveOut(idx: number): void {
-    this.unfit.add(idx);
-    for (const [response, number] of this.#live) if (number === idx) response.destroy();
+  /** Also closes the other connections of the volume; the tool gets 410 when it tries again. */
+  #reject(idx: number): void {
+    this.rejected.add(idx);
+    for (const [response, number] of this.#responses) if (number === idx) response.destroy();
   }
 
-  #fail(error: unknown, response: ServerResponse, began: number): void {
+  #fail(error: unknown, response: ServerResponse, startedAt: number): void {
     if (error instanceof RefusedError) {
       this.#options.stop(new PullError('refused', `pull refused: ${error.message}`));
       end(response, 403);
       return;
     }
-    // The tool drops requests that it no longer needs; it gave this one up only if it waited for long.
-    if (response.closed && Date.now() - began < SILENCE_MS / 2) return;
-    this.fault = `the client's server ${words(error)}`;
-    if (++this.#silences >= MAX_SILENCES) {
+    // The tool closes requests that it does not need any more; after a long wait it has given up.
+    if (response.closed && Date.now() - startedAt < SILENCE_MS / 2) return;
+    this.fault = `the client's server ${describeError(error)}`;
+    if (++this.#failures >= MAX_FAILURES) {
       this.#options.stop(new PullError('exit', `pull failed: ${this.fault}`));
     }
-    // A connection that broke may work the next time, and the tool tries again; other errors are final.
+    // The tool retries a broken connection; other errors are final.
     if (['ECONNRESET', 'EPIPE'].includes(codeOf(error))) response.destroy();
     else end(response, 502);
   }
@@ -172,11 +170,11 @@ function end(response: ServerResponse, status: number): void {
   else response.writeHead(status, { 'content-length': 0 }).end();
 }
 
-/** Leaves an answer: its connection is free for the next request, or closed where bytes are still to come. */
-async function drop(answer: IncomingMessage): Promise<void> {
-  if (answer.complete) answer.resume();
-  else if (!answer.socket.closed) {
-    await new Promise((resolve) => answer.socket.once('close', resolve).destroy());
+/** Frees the connection for the next request, or closes it if bytes are still to come. */
+async function discard(upstream: IncomingMessage): Promise<void> {
+  if (upstream.complete) upstream.resume();
+  else if (!upstream.socket.closed) {
+    await new Promise((resolve) => upstream.socket.once('close', resolve).destroy());
   }
 }
 
@@ -184,8 +182,8 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** The messages of network errors name addresses, so only their codes are used. */
-function words(error: unknown): string {
+/** Uses only the codes of network errors, whose messages contain addresses. */
+function describeError(error: unknown): string {
   if (error instanceof UpstreamError) return error.message;
   const code = codeOf(error);
   if (code === 'ECONNREFUSED') return 'refused the connection';
@@ -196,4 +194,57 @@ function words(error: unknown): string {
   if (/CERT|SSL|TLS|SIGNATURE/.test(code)) return 'has a certificate that is not trusted';
   if (code.startsWith('HPE_')) return 'does not speak HTTP';
   return 'does not answer';
+}
+
+/**
+ * "up to 8 downloads at a time with up to 4 connections each", as the client's server sees it. The tool counts only its connections to
+ * our proxy; the other side of one that it drops takes a moment to close.
+ */
+export class ConnectionLimit {
+  readonly #downloads: number;
+  readonly #connections: number;
+  readonly #open = new Map<number, number>();
+  #waiting: { idx: number; proceed: () => void }[] = [];
+
+  constructor(downloads: number, connections: number) {
+    this.#downloads = downloads;
+    this.#connections = connections;
+  }
+
+  /** Waits for a connection to a volume; call the returned function to release it. */
+  async acquire(idx: number, signal: AbortSignal): Promise<() => void> {
+    if (!this.#isFree(idx)) {
+      await new Promise<void>((resolve, reject) => {
+        const waiter = { idx, proceed: resolve };
+        this.#waiting.push(waiter);
+        signal.addEventListener('abort', () => {
+          this.#waiting = this.#waiting.filter((other) => other !== waiter);
+          reject(signal.reason);
+        });
+      });
+    } else {
+      this.#take(idx);
+    }
+    return () => this.#release(idx);
+  }
+
+  #isFree(idx: number): boolean {
+    const open = this.#open.get(idx);
+    return open === undefined ? this.#open.size < this.#downloads : open < this.#connections;
+  }
+
+  #take(idx: number): void {
+    this.#open.set(idx, (this.#open.get(idx) ?? 0) + 1);
+  }
+
+  #release(idx: number): void {
+    const open = this.#open.get(idx)! - 1;
+    if (open === 0) this.#open.delete(idx);
+    else this.#open.set(idx, open);
+    const next = this.#waiting.findIndex((waiter) => this.#isFree(waiter.idx));
+    const [waiter] = next === -1 ? [] : this.#waiting.splice(next, 1);
+    if (waiter === undefined) return;
+    this.#take(waiter.idx);
+    waiter.proceed();
+  }
 }

@@ -1,36 +1,34 @@
 import { limits } from '@szafa/protocol';
-import { exitError, PullError } from './error.ts';
 import { Landing } from './landing.ts';
 import { PullProxy } from './proxy.ts';
 import { checkPullAddress, type VolumeAddresses } from './source.ts';
-import { findTool, isShellFailure, Tool, toolArguments } from './tool.ts';
+import { exitError, findTool, isShellFailure, PullError, Tool, toolArguments } from './tool.ts';
 
-export { PullError, type PullFailure } from './error.ts';
 export { checkPullAddress } from './source.ts';
+export { PullError, type PullFailure } from './tool.ts';
 
 export interface PullJob {
   transferId: string;
-  /** From the client, untrusted. */
+  /** From the client: untrusted. */
   baseUrl: string;
   token: string;
-  /** Every volume of the transfer. */
+  /** All volumes of the transfer. */
   volumes: Iterable<{ idx: number; size: number }>;
-  /** Folder where volume files land, named by number; whole ones stay between attempts.  */
+  /** The folder for the volumes, named by number; complete ones are kept between attempts. */
   landing: string;
-  /** May this pull connect to this address? Given in the spelling of plainAddress(). */
+  /** Whether the pull may connect to this address, spelled as by `plainAddress`. */
   allow: (address: string) => boolean;
-  /** Bytes a second, at most. */
+  /** Maximum bytes a second. */
   rate?: number | undefined;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Numbers of the volume files that have arrived whole, including those of an earlier attempt. */
+  /** Numbers of the complete volumes, including those of an earlier attempt. */
   onLanded?: (landed: ReadonlySet<number>) => void;
 }
 
 /**
- * Fetches the volumes that are not here yet with the download tool, through a proxy of our own that checks
- * every hop and every size. Resolves to the numbers, ascending, of all volumes whose file is whole. A volume
- * with another size than its spec is left out without an error. One pull at a time for one landing folder.
+ * Downloads the missing volumes with the download tool, through a proxy that checks every hop and every size. Returns the numbers of all
+ * complete volumes, ascending. A volume of the wrong size is left out without an error. Only one pull at a time may use a folder.
  */
 export async function runPull(job: PullJob): Promise<{ landed: number[] }> {
   const addresses = checkPullAddress(job.baseUrl, job.token).of(job.transferId);
@@ -69,33 +67,33 @@ async function download(
   stop: AbortController,
 ): Promise<void> {
   const file = await findTool();
-  const halt = (reason: PullError) => stop.abort(reason);
-  const proxy = await PullProxy.open({ addresses, sizes, allow: job.allow, stop: halt });
+  const abortPull = (reason: PullError) => stop.abort(reason);
+  const proxy = await PullProxy.open({ addresses, sizes, allow: job.allow, stop: abortPull });
   try {
     const wanted = [...sizes.keys()].filter((idx) => !landing.landed.has(idx));
     const tool = await Tool.start(file, toolArguments(proxy.url, job.rate), landing.work, stop.signal);
     const watched = watch(tool, landing, proxy, job.onLanded).catch((error: unknown) => stop.abort(error));
-    const [end] = await Promise.all([tool.ended, watched, tool.feed(list(addresses, wanted))]);
+    const [exit] = await Promise.all([tool.ended, watched, tool.feed(inputList(addresses, wanted))]);
     stop.signal.throwIfAborted();
-    if (isShellFailure(end)) throw new PullError('cannot-start', 'the download tool could not be started');
-    await landing.settleAll(proxy.unfit);
+    if (isShellFailure(exit)) throw new PullError('cannot-start', 'the download tool could not be started');
+    await landing.acceptAll(proxy.rejected);
     job.onLanded?.(landing.landed);
-    if (end.code === 0) return;
-    // The tool also ends with an error when all that failed are volumes that do not fit their spec.
-    const excused =
-      proxy.unfit.size > 0 && wanted.every((idx) => landing.landed.has(idx) || proxy.unfit.has(idx));
-    if (!excused) throw exitError(end.code, end.signal, proxy.fault);
+    if (exit.code === 0) return;
+    // The tool also fails if only volumes of the wrong size failed.
+    const isExcused =
+      proxy.rejected.size > 0 && wanted.every((idx) => landing.landed.has(idx) || proxy.rejected.has(idx));
+    if (!isExcused) throw exitError(exit.code, exit.signal, proxy.fault);
   } finally {
     await proxy.close();
   }
 }
 
-/** The list of addresses in the tool's input format: an address, then its options, indented. */
-function* list(addresses: VolumeAddresses, wanted: Iterable<number>): Generator<string> {
+/** The tool's input format: an address, then its options, indented. */
+function* inputList(addresses: VolumeAddresses, wanted: Iterable<number>): Generator<string> {
   for (const idx of wanted) yield `${addresses.listed(idx)}\n  out=${idx}\n`;
 }
 
-/** Takes over each volume as soon as the tool says that it is complete. */
+/** Accepts each volume as soon as the tool reports that it is complete. */
 async function watch(
   tool: Tool,
   landing: Landing,
@@ -104,7 +102,7 @@ async function watch(
 ): Promise<void> {
   for await (const line of tool.lines()) {
     const idx = Number(/Download complete: (?:.*\/)?([1-9]\d*)$/.exec(line)?.[1]);
-    if (!idx || proxy.unfit.has(idx)) continue;
-    if (await landing.settle(idx)) onLanded?.(landing.landed);
+    if (!idx || proxy.rejected.has(idx)) continue;
+    if (await landing.accept(idx)) onLanded?.(landing.landed);
   }
 }

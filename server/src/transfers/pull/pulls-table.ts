@@ -3,14 +3,14 @@ import { hold, Queries, Refused, refusal, type Sql } from '../../platform/sql/sq
 export interface Puller {
   caller: string;
   node: string;
-  /** The process. */
+  /** Name of the process. */
   runner: string;
 }
 
-/** `running`: another runner's lease holds. `account` and `node` have as many as they may. */
-export type Claim = 'claimed' | 'running' | 'account' | 'node';
+/** `running`: another process has the lease. `account`, `node`: it has reached its limit. */
+export type PullLease = 'leased' | 'running' | 'account' | 'node';
 
-/** Which process runs the pull of a transfer, until when it may be believed, and what has landed. */
+/** Which process runs the pull of a transfer, until when its lease lasts, and which volumes it has received. */
 export class PullsTable extends Queries {
   async running(now: number): Promise<number> {
     const [row] = await this.sql.query<{ count: number }>(
@@ -20,15 +20,15 @@ export class PullsTable extends Queries {
     return row!.count;
   }
 
-  /** `most`: how many an account without a limit of its own, and a node, may have at once, this one included. */
-  claim(
+  /** `limit`: pulls at once for an account without its own limit, and for a node, including this one. */
+  lease(
     transferId: string,
     { caller, node, runner }: Puller,
     { now, leaseUntil }: { now: number; leaseUntil: number },
-    most: { account: number; node: number },
-  ): Promise<Claim> {
+    limit: { account: number; node: number },
+  ): Promise<PullLease> {
     return this.sql
-      .transaction<Claim>(async (tx) => {
+      .transaction<PullLease>(async (tx) => {
         await hold(tx, `account ${caller}`);
         await hold(tx, `node ${node}`);
         const rows = await tx.execute(
@@ -54,11 +54,11 @@ export class PullsTable extends Queries {
           caller,
           now,
         );
-        if (count!.account > (count!.own ?? most.account)) throw new Refused('account');
-        if (count!.node > most.node) throw new Refused('node');
-        return 'claimed';
+        if (count!.account > (count!.own ?? limit.account)) throw new Refused('account');
+        if (count!.node > limit.node) throw new Refused('node');
+        return 'leased';
       })
-      .catch(refusal<Claim>);
+      .catch(refusal<PullLease>);
   }
 
   async report(transferId: string, runner: string, landed: string, leaseUntil: number): Promise<void> {
@@ -71,7 +71,7 @@ export class PullsTable extends Queries {
     );
   }
 
-  /** The pull has ended. Nothing is kept for a transfer that is gone. */
+  /** Ends the lease, or deletes the row if the transfer does not exist. */
   end(transferId: string, runner: string, landed: string): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.query(
@@ -91,7 +91,7 @@ export class PullsTable extends Queries {
     });
   }
 
-  /** Those that never ended, of transfers that are gone. */
+  /** Deletes the expired leases of transfers that do not exist. */
   async expire(now: number): Promise<void> {
     await this.sql.execute(
       `DELETE FROM pulls WHERE lease_until > 0 AND lease_until < ?
@@ -108,14 +108,41 @@ export class PullsTable extends Queries {
     return row?.received ?? '';
   }
 
-  /** The runner is gone: its pulls may be started again at once. Without a name: all runners are. */
-  async abandon(runner?: string): Promise<void> {
+  /** Ends the leases of a process that has ended, or of all processes. */
+  async endLeases(runner?: string): Promise<void> {
     if (runner === undefined) await this.sql.execute('UPDATE pulls SET lease_until = 0');
     else await this.sql.execute('UPDATE pulls SET lease_until = 0 WHERE runner = ?', runner);
   }
 }
 
-/** With its transfer. One that still runs counts until it has ended, else whoever cancels could begin any number of them. */
+/** Part of deleting a transfer. A running pull counts until it ends: otherwise cancelling would evade the limit. */
 export async function forgetPull(tx: Sql, transferId: string): Promise<void> {
   await tx.execute('DELETE FROM pulls WHERE transfer_id = ? AND lease_until = 0', transferId);
+}
+
+/** Volume numbers as text: `1-5,8`. */
+export function formatRanges(numbers: Iterable<number>): string {
+  const ranges: string[] = [];
+  let start = 0;
+  let end = 0;
+  const close = () => {
+    if (end > 0) ranges.push(start === end ? `${start}` : `${start}-${end}`);
+  };
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    if (number !== end + 1 || end === 0) {
+      close();
+      start = number;
+    }
+    end = number;
+  }
+  close();
+  return ranges.join(',');
+}
+
+export function* parseRanges(text: string): Generator<number> {
+  if (text === '') return;
+  for (const range of text.split(',')) {
+    const [start, end = start] = range.split('-').map(Number);
+    for (let number = start!; number <= end!; number++) yield number;
+  }
 }

@@ -11,16 +11,16 @@ import type { TransferRow } from '../transfer-rows.ts';
 import type { Transfers } from '../transfers.ts';
 import type { TransferState } from '../transfers-table.ts';
 import { Landing, LandingFolders } from './landing.ts';
-import { formatRanges, parseRanges } from './number-ranges.ts';
 import { checkPullAddress, PullError, runPull } from './pull.ts';
+import { formatRanges, parseRanges } from './pulls-table.ts';
 
 const LEASE_MS = 15_000;
 const REPORT_MS = 500;
 const VERIFIED_AT_ONCE = 4;
-/** How long a pull waits for others to end, how many wait in a process, and how often they look. */
+/** How long a pull waits for others to end, how many may wait in a process, and how often they check. */
 const WAIT_MS = 10_000;
-const MOST_WAITING = 64;
-const LOOK_MS = 500;
+const MAX_WAITING = 64;
+const CHECK_MS = 500;
 const RETRY_SECONDS = 5;
 
 interface Dependencies {
@@ -29,21 +29,21 @@ interface Dependencies {
   transfers: Transfers;
   receivedVolumes: ReceivedVolumes;
   config: Pick<Config, 'dataFolder' | 'pullAllow' | 'pullsOfAccount' | 'pullsOfNode'>;
-  /** Names this process among those that share the stores, and its node. */
+  /** Names of this process and its node. */
   runner: string;
   node: string;
-  /** Called for every pulled volume that failed verification. */
+  /** Called for each volume that fails verification. */
   onRejected: (error: VolumeRejected) => void;
   now?: () => number;
 }
 
-/** Fetches volumes from the client's temporary server and passes them through the receiver. */
+/** Downloads volumes from the client's temporary server and stores them like uploaded ones. */
 export class Pulls {
   readonly #deps: Dependencies;
   readonly #folders: LandingFolders;
   readonly #now: () => number;
   readonly #stop = new AbortController();
-  /** Pulls waiting for their turn, in order. */
+  /** Pulls that wait for a lease, in order. */
   readonly #waiting = new Set<() => void>();
 
   constructor(deps: Dependencies) {
@@ -52,7 +52,7 @@ export class Pulls {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** `from`: who calls, the address that is theirs, if one is known to be, and how many bytes a second they may send. */
+  /** `own`: the caller's address, if it is known. `rate`: maximum bytes a second. */
   async pull(
     transferId: string,
     body: PullBody,
@@ -65,21 +65,21 @@ export class Pulls {
       throw new ApiError(409, 'the transfer is complete');
     }
     if (transfer.streamed !== 'no') throw new ApiError(409, 'a streamed transfer is not pulled');
-    await this.#claim(transferId, from.caller);
+    await this.#lease(transferId, from.caller);
     const cancelled = new AbortController();
-    const reporter = new Reporter(metadata, {
+    const reporter = new ProgressReporter(metadata, {
       transferId,
       runner: this.#deps.runner,
       now: this.#now,
       onGone: () => cancelled.abort(),
     });
-    let room: Reservation | undefined;
+    let reservation: Reservation | undefined;
     try {
-      const landing = await this.#folders.make(transfer.file_id);
+      const landing = await this.#folders.create(transfer.file_id);
       const specs = await metadata.files.volumes(transfer.file_id);
-      // What an earlier pull left is on the disk already.
+      // Volumes of an earlier pull are on the disk already.
       const missing = transfer.stored_size - (await Landing.bytes(landing, specs));
-      room = await space.forLanding(missing, largest(specs));
+      reservation = await space.forLanding(missing, bytesStoredAtOnce(specs));
       const { landed } = await runPull({
         transferId,
         baseUrl: body.base_url,
@@ -91,55 +91,59 @@ export class Pulls {
         signal: AbortSignal.any([this.#stop.signal, cancelled.signal]),
         onLanded: (numbers) => reporter.landed(numbers),
       });
-      // It may have been cancelled meanwhile, and then there is nothing to record for.
+      // Fails if the transfer has been cancelled in the meantime.
       await transfers.find(transferId);
-      const pulled = await this.#record(transfer, specs, landed);
+      const pulled = await this.#storeAll(transfer, specs, landed);
       reporter.landed(new Set());
       await this.#folders.remove(transfer.file_id);
       return { pulled, total: transfer.chunk_count };
     } catch (error) {
-      const overtaken = await this.#overtaken(transfer);
-      if (overtaken) throw overtaken;
+      const closed = await this.#whyClosed(transfer);
+      if (closed) throw closed;
       if (!(error instanceof PullError)) throw error;
       throw new ApiError(error.kind === 'cannot-start' ? 500 : 409, error.message, {
         cause: error.cause,
       });
     } finally {
-      room?.end();
-      await reporter.end().finally(() => this.#callNext());
+      reservation?.end();
+      await reporter.end().finally(() => this.#wakeNext());
     }
   }
 
-  /** A few at once for an account and for a node: each is a process with 32 connections, for up to an hour. */
-  async #claim(transferId: string, caller: string): Promise<void> {
+  /** Waits for a lease. Accounts and nodes have few: each pull is a process with 32 connections, for up to an hour. */
+  async #lease(transferId: string, caller: string): Promise<void> {
     const { metadata, config, runner, node } = this.#deps;
-    const most = { account: config.pullsOfAccount, node: config.pullsOfNode };
+    const limit = { account: config.pullsOfAccount, node: config.pullsOfNode };
     for (const end = this.#now() + WAIT_MS; ; await this.#wait()) {
       const now = this.#now();
-      const lease = { now, leaseUntil: now + LEASE_MS };
-      const claim = await metadata.pulls.claim(transferId, { caller, node, runner }, lease, most);
-      if (claim === 'claimed') return;
-      if (claim === 'running') throw new ApiError(409, 'a pull of this transfer is already running');
-      if (now < end && this.#waiting.size < MOST_WAITING && !this.#stop.signal.aborted) continue;
-      const whose = claim === 'account' ? 'your account has' : 'this node has';
-      throw new TryLater(429, `${whose} reached its limit of running pulls; try again later`, RETRY_SECONDS);
+      const times = { now, leaseUntil: now + LEASE_MS };
+      const lease = await metadata.pulls.lease(transferId, { caller, node, runner }, times, limit);
+      if (lease === 'leased') return;
+      if (lease === 'running') throw new ApiError(409, 'a pull of this transfer is already running');
+      if (now < end && this.#waiting.size < MAX_WAITING && !this.#stop.signal.aborted) continue;
+      const subject = lease === 'account' ? 'your account has' : 'this node has';
+      throw new TryLater(
+        429,
+        `${subject} reached its limit of running pulls; try again later`,
+        RETRY_SECONDS,
+      );
     }
   }
 
-  /** Until a pull of this process ends and it is our turn, or for a moment: others may have ended elsewhere. */
+  /** Waits until a pull of this process ends and it is our turn, or for a moment: pulls of other processes may have ended. */
   #wait(): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
+      const proceed = () => {
         clearTimeout(timer);
-        this.#waiting.delete(look);
+        this.#waiting.delete(proceed);
         resolve();
       };
-      const timer = setTimeout(look, LOOK_MS);
-      this.#waiting.add(look);
+      const timer = setTimeout(proceed, CHECK_MS);
+      this.#waiting.add(proceed);
     });
   }
 
-  #callNext(): void {
+  #wakeNext(): void {
     const [next] = this.#waiting;
     next?.();
   }
@@ -152,20 +156,20 @@ export class Pulls {
     return { pulled: here.size, total: transfer.chunk_count };
   }
 
-  /** Ends the pulls of this process; what has landed stays for the next try. */
+  /** Aborts the pulls of this process; their volumes are kept for the next attempt. */
   stop(): void {
     this.#stop.abort();
   }
 
-  /** Removes what landed for transfers that are complete or no more. */
-  async reclaim(): Promise<void> {
+  /** Removes the folders of transfers that are complete or do not exist. */
+  async removeUnused(): Promise<void> {
     for (const fileId of await this.#folders.list()) {
       if (!(await this.#deps.metadata.transfers.isOpen(fileId))) await this.#folders.remove(fileId);
     }
   }
 
-  /** A pull takes up to an hour, and its transfer may be complete, cancelled or deleted by then; what landed goes. */
-  async #overtaken({ transfer_id, file_id }: TransferRow): Promise<ApiError | undefined> {
+  /** The reason if the transfer was completed, cancelled or deleted during the pull, which may take an hour; removes the folder then. */
+  async #whyClosed({ transfer_id, file_id }: TransferRow): Promise<ApiError | undefined> {
     const { transfers } = this.#deps.metadata;
     if (await transfers.isOpen(file_id)) return undefined;
     await this.#folders.remove(file_id);
@@ -173,22 +177,22 @@ export class Pulls {
     return isKnown ? new ApiError(409, 'the transfer has been completed in the meantime') : unknownTransfer();
   }
 
-  async #record(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {
-    let recorded = 0;
-    // Nothing may arrive after the pull has been answered.
+  async #storeAll(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {
+    let stored = 0;
+    // All of them before the response: nothing may be stored after it.
     await inParallel(landed, VERIFIED_AT_ONCE, async (idx) => {
-      if (await this.#take(transfer, specs[idx - 1]!)) recorded++;
+      if (await this.#store(transfer, specs[idx - 1]!)) stored++;
     });
-    return recorded;
+    return stored;
   }
 
   /** "A volume that fails verification is skipped without an error." */
-  async #take({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
+  async #store({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
     const { metadata, receivedVolumes, onRejected } = this.#deps;
-    // In a deleted group it would come back as an orphan.
+    // In a deleted group the volume would become an orphan.
     if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
     const body = this.#folders.volume(file_id, volume.idx);
-    const isRight = await receivedVolumes.put(file_id, volume, body).then(
+    const isStored = await receivedVolumes.put(file_id, volume, body).then(
       () => true,
       (error: unknown) => {
         if (!(error instanceof VolumeRejected)) throw error;
@@ -197,37 +201,37 @@ export class Pulls {
       },
     );
     await this.#folders.removeVolume(file_id, volume.idx);
-    return isRight;
+    return isStored;
   }
 }
 
-/** Bytes of the volumes that are in the landing folder and in the volume store at the same time, at most. */
-function largest(volumes: Volume[]): number {
+/** The most bytes that are in the landing folder and in the volume store at the same time. */
+function bytesStoredAtOnce(volumes: Volume[]): number {
   const sizes = volumes.map(({ size }) => size).sort((a, b) => b - a);
   return sizes.slice(0, VERIFIED_AT_ONCE).reduce((sum, size) => sum + size, 0);
 }
 
-interface Reported {
+interface ReportedPull {
   transferId: string;
   runner: string;
   now: () => number;
-  /** The transfer is gone. */
+  /** Called if the transfer does not exist any more. */
   onGone: () => void;
 }
 
-/** Writes progress down now and then, for pull-status on any process, and keeps the lease alive. */
-class Reporter {
+/** Records progress, for pull-status in any process, and renews the lease. */
+class ProgressReporter {
   readonly #metadata: Metadata;
-  readonly #about: Reported;
+  readonly #pull: ReportedPull;
   readonly #timer: NodeJS.Timeout;
   #numbers: ReadonlySet<number> = new Set();
   #written = -1;
   #writtenAt = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(metadata: Metadata, about: Reported) {
+  constructor(metadata: Metadata, pull: ReportedPull) {
     this.#metadata = metadata;
-    this.#about = about;
+    this.#pull = pull;
     this.#timer = setInterval(() => this.#tick(), REPORT_MS);
   }
 
@@ -238,21 +242,21 @@ class Reporter {
   async end(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
-    const { transferId, runner, now } = this.#about;
+    const { transferId, runner, now } = this.#pull;
     await this.#metadata.pulls.end(transferId, runner, formatRanges(this.#numbers));
     await this.#metadata.transfers.touch(transferId, now());
   }
 
   #tick(): void {
     const changed = this.#numbers.size !== this.#written;
-    if (!changed && this.#about.now() - this.#writtenAt < LEASE_MS / 3) return;
+    if (!changed && this.#pull.now() - this.#writtenAt < LEASE_MS / 3) return;
     this.#writing = this.#report().catch(() => {
-      // Progress is shown again at the next tick; the end is reported in any case.
+      // The next tick reports again, and the end is reported in any case.
     });
   }
 
   async #report(): Promise<void> {
-    const { transferId, runner, now, onGone } = this.#about;
+    const { transferId, runner, now, onGone } = this.#pull;
     this.#written = this.#numbers.size;
     this.#writtenAt = now();
     const leaseUntil = now() + LEASE_MS;

@@ -3,10 +3,10 @@ import { RuleError } from '@szafa/protocol';
 import { percentEncode } from '../../platform/percent.ts';
 
 const MAX_BYTES = 2048;
-/** For a program in C a line ends at these. */
+/** Where a line ends for a program in C. */
 const LINE_END = /[\r\n\0]/;
 
-/** Where a client serves the volumes of one transfer: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
+/** The addresses of a transfer's volumes on the client's server: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
 export class VolumeAddresses {
   readonly #before: string;
   readonly #after: string;
@@ -20,15 +20,12 @@ export class VolumeAddresses {
     return new URL(`${this.#before}${idx}${this.#after}`);
   }
 
-  /**
-   * What the tool is told. The scheme is always http, because the tool speaks to our proxy and the proxy speaks
-   * TLS: an opaque tunnel would hide redirects and sizes from it.
-   */
+  /** The address in the tool's list. Always http: our proxy makes the TLS connection, because a tunnel would hide redirects and sizes from it. */
   listed(idx: number): string {
     return `${this.#before.replace(/^https:/, 'http:')}${idx}${this.#after}`;
   }
 
-  /** The number of the volume that the tool asked the proxy for, if it is one of this list. */
+  /** The volume that the tool asks the proxy for; undefined if the address is not in the list. */
   volumeOf(listed: string): number | undefined {
     const digits = /\/([1-9]\d{0,8})\?token=[^/?]*$/.exec(listed)?.[1];
     if (digits === undefined) return undefined;
@@ -42,10 +39,10 @@ export function checkPullAddress(baseUrl: string, token: string) {
   for (const [name, text] of Object.entries({ base_url: baseUrl, token })) {
     if (text === '') throw new RuleError(`${name} is empty`);
     if (Buffer.byteLength(text) > MAX_BYTES) throw new RuleError(`${name} is longer than ${MAX_BYTES} bytes`);
-    // It travels percent-encoded in UTF-8, where a half of a character has no place.
+    // It is sent percent-encoded in UTF-8, which cannot encode a lone surrogate.
     if (!text.isWellFormed()) throw new RuleError(`${name} is not well-formed text`);
   }
-  // Encoded, nothing of a token can end a line of the tool's list; what would if it were not is refused all the same.
+  // Encoded, a token cannot end a line of the tool's list; refused all the same, as a second barrier.
   if (LINE_END.test(token)) throw new RuleError('token must not contain line ends or NUL');
   if (/[\s\p{Cc}]/u.test(baseUrl))
     throw new RuleError('base_url must not contain whitespace or control characters');

@@ -7,27 +7,77 @@ import { createInterface } from 'node:readline';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '@szafa/protocol';
-import { PullError } from './error.ts';
+
+/**
+ * missing-tool: not in PATH. cannot-start: found, but the system cannot run it. exit: it ended with an error. refused: an address, or
+ * one that it redirects to, is not allowed.
+ */
+export type PullFailure = 'missing-tool' | 'cannot-start' | 'exit' | 'refused' | 'timeout' | 'aborted';
+
+/** Why a pull ended. The message never contains an address, a token or a transfer id. */
+export class PullError extends Error {
+  override name = 'PullError';
+  readonly kind: PullFailure;
+
+  constructor(kind: PullFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** The exit codes of aria2c that downloads by HTTP can have. */
+const MEANINGS: Record<number, string> = {
+  1: 'unknown error',
+  2: 'time-out',
+  3: 'volume not found',
+  4: 'volume not found',
+  5: 'too slow',
+  6: 'network problem',
+  7: 'unfinished downloads',
+  8: 'the server cannot resume',
+  9: 'disk full',
+  13: 'file already exists',
+  15: 'cannot open a file',
+  16: 'cannot create a file',
+  17: 'file input or output failed',
+  18: 'cannot create a folder',
+  19: 'name resolution failed',
+  22: 'unexpected HTTP response',
+  23: 'too many redirects',
+  24: 'HTTP authorization failed',
+  28: 'bad option',
+  29: 'the server is overloaded',
+};
+
+/** `fault`: the last error of the client's server, if one is known. */
+export function exitError(code: number | null, signal: string | null, fault: string | undefined): PullError {
+  const how =
+    code === null
+      ? `was killed by ${signal}`
+      : `ended with code ${code} (${MEANINGS[code] ?? 'unknown meaning'})`;
+  const why = fault === undefined ? '' : `: ${fault}`;
+  return new PullError('exit', `the download tool ${how}${why}`);
+}
 
 const TOOL = 'aria2c';
-/** Time to end by itself after SIGTERM. */
+/** Time to exit after SIGTERM. */
 const GRACE_MS = 2000;
 /** How long the tool waits for a silent server before it tries again. */
 export const SILENCE_MS = 30_000;
-/** What a shell says when a program was found but could not be run, or not found behind a script. */
+/** A shell's exit codes for a program that it cannot run, or a script whose interpreter is missing. */
 const SHELL_FAILURES = [126, 127];
 
-export interface ToolEnd {
+export interface ToolExit {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** The download tool, found through PATH as the system would find it. */
+/** Finds the download tool in PATH, as the system would. */
 export async function findTool(path = process.env['PATH'] ?? ''): Promise<string> {
   let found = false;
   for (const folder of path.split(delimiter)) {
     const file = join(folder || '.', TOOL);
-    const info = await stat(file).catch(() => null); // absent or out of reach: the next folder
+    const info = await stat(file).catch(() => null); // missing or inaccessible
     if (!info?.isFile()) continue;
     found = true;
     const executable = await access(file, constants.X_OK).then(
@@ -44,12 +94,12 @@ export async function findTool(path = process.env['PATH'] ?? ''): Promise<string
 }
 
 /**
- * The C library hands a file that the kernel will not run to a shell, whose exit code could not be told
- * from the tool's own. So the head of the file is looked at first: a script, or a binary like the one running this.
+ * Whether the file is a script, or a binary for this machine. The C library runs any other file with a shell, whose exit code cannot be
+ * distinguished from the tool's.
  */
 async function isProgram(file: string): Promise<boolean> {
   const [head, own] = await Promise.all([readHead(file), readHead(process.execPath)]);
-  if (head === null) return true; // may be run but not read
+  if (head === null) return true; // executable, but not readable
   if (head.toString('latin1', 0, 2) === '#!') return true;
   const kind = (bytes: Buffer) => bytes.toString('latin1', 0, 6) + bytes.toString('latin1', 18, 20);
   const elf = own?.toString('latin1', 1, 4) === 'ELF';
@@ -67,7 +117,7 @@ async function readHead(file: string): Promise<Buffer | null> {
   }
 }
 
-/** Nothing secret: every user of the machine can read the arguments of a process. */
+/** Contains no secrets: every user of the machine can read the arguments of a process. */
 export function toolArguments(proxyUrl: string, rate?: number): string[] {
   return [
     '--no-conf',
@@ -112,11 +162,11 @@ export function toolArguments(proxyUrl: string, rate?: number): string[] {
 }
 
 /**
- * The running tool. It leads a process group of its own, so that it can be ended together with whatever it started.
- * Its environment is empty but for PATH: proxies, home and locale of the host do not count.
+ * The running tool. It leads a process group, so that its children end with it. Its environment has only PATH and a locale: the proxy
+ * settings and the home folder of the host must not apply.
  */
 export class Tool {
-  readonly ended: Promise<ToolEnd>;
+  readonly ended: Promise<ToolExit>;
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
 
   private constructor(child: ChildProcessByStdio<Writable, Readable, null>, signal: AbortSignal) {
@@ -130,7 +180,7 @@ export class Tool {
       child.on('exit', (code, by) => {
         signal.removeEventListener('abort', stop);
         clearTimeout(force);
-        this.#kill('SIGKILL'); // children that outlived it
+        this.#kill('SIGKILL'); // ends remaining children
         resolve({ code, signal: by });
       });
     });
@@ -149,10 +199,10 @@ export class Tool {
     }
   }
 
-  /** Gives the tool its list; returns when it has taken all of it. */
+  /** Writes the list of addresses; resolves when the tool has read it. */
   async feed(lines: Iterable<string>): Promise<void> {
     await pipeline(Readable.from(lines), this.#child.stdin).catch(() => {
-      // A tool that ends before it has read its list says why by its exit code.
+      // If the tool ends early, its exit code says why.
     });
   }
 
@@ -165,11 +215,11 @@ export class Tool {
     try {
       process.kill(-this.#child.pid!, signal);
     } catch {
-      // ESRCH: the group is gone, which is what was wanted.
+      // ESRCH: the group has ended already.
     }
   }
 }
 
-export function isShellFailure(end: ToolEnd): boolean {
-  return end.code !== null && SHELL_FAILURES.includes(end.code);
+export function isShellFailure(exit: ToolExit): boolean {
+  return exit.code !== null && SHELL_FAILURES.includes(exit.code);
 }

@@ -5,23 +5,23 @@ import { plainAddress } from '../../platform/http/addresses.ts';
 import { http, https } from '../../platform/http/node-http.ts';
 
 const MAX_REDIRECTS = 5;
-/** A pull has one host, or a few where it is redirected; more are an attempt to keep our resolver busy. */
+/** A pull has one host, or a few with redirects; more would be an attempt to keep our resolver busy. */
 const MAX_HOSTS = 16;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** An address that this pull may not go to. */
+/** An address to which this pull may not connect. */
 export class RefusedError extends Error {
   override name = 'RefusedError';
 }
 
-/** The client's server broke a rule of HTTP; the message says which. */
+/** The client's server violated HTTP; the message says how. */
 export class UpstreamError extends Error {
   override name = 'UpstreamError';
 }
 
 /**
- * Requests to the client's server. Redirects are followed here, hop by hop. A host is resolved once in a
- * pull, and connections go to the very addresses that were checked, so a name cannot change its mind in between.
+ * Requests to the client's server. It follows redirects hop by hop. A host is resolved once in a pull, and connections go to exactly the
+ * addresses that were checked, so that a name cannot lead elsewhere in between.
  */
 export class Upstream {
   readonly #allow: (address: string) => boolean;
@@ -33,7 +33,7 @@ export class Upstream {
     this.#allow = allow;
   }
 
-  /** The signal cancels until the answer is here; then the answer is the caller's to read or destroy. */
+  /** The signal aborts until the response is here; the caller then has to read or destroy the response. */
   async get(first: URL, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -41,7 +41,7 @@ export class Upstream {
       const { location } = answer.headers;
       if (!REDIRECTS.has(answer.statusCode ?? 0) || location === undefined) return answer;
       answer.destroy();
-      url = target(location, url);
+      url = redirectTarget(location, url);
     }
     throw new UpstreamError(`redirects more than ${MAX_REDIRECTS} times`);
   }
@@ -63,13 +63,13 @@ export class Upstream {
         port: url.port || (secure ? 443 : 80),
         path: `${url.pathname}${url.search}`,
         headers: { ...headers, host: url.host, 'accept-encoding': 'identity' },
-        // Not asked for literal addresses, which #resolve has checked as they are.
+        // Not called for literal addresses, which #resolve has checked.
         lookup: (_host, options, done) => {
           if (options.all) done(null, addresses);
           else done(null, addresses[0]!.address, addresses[0]!.family);
         },
       });
-      // Only while there is no answer: later the connection may already carry another request.
+      // Only until the response: later the connection may carry another request.
       const cancel = () => request.destroy(signal.reason);
       signal.addEventListener('abort', cancel);
       request.on('close', () => signal.removeEventListener('abort', cancel));
@@ -103,8 +103,8 @@ export class Upstream {
   }
 }
 
-/** Where a redirect leads: http or https, without user information. */
-function target(location: string, from: URL): URL {
+/** Only http and https, without user information. */
+function redirectTarget(location: string, from: URL): URL {
   const url = URL.parse(location, from);
   if (url === null) throw new UpstreamError('redirects to something that is not an address');
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

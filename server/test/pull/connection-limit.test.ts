@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Turnstile } from '../../src/transfers/pull/turnstile.ts';
+import { ConnectionLimit } from '../../src/transfers/pull/proxy.ts';
 
 const never = new AbortController().signal;
 
 /** Asks for a place; `entered` tells whether it was given yet. */
-function ask(turnstile: Turnstile, idx: number, signal = never) {
+function ask(limit: ConnectionLimit, idx: number, signal = never) {
   const place = { entered: false, leave: () => {}, failed: false };
-  const done = turnstile.enter(idx, signal).then(
+  const done = limit.acquire(idx, signal).then(
     (leave) => Object.assign(place, { entered: true, leave }),
     () => Object.assign(place, { failed: true }),
   );
@@ -17,10 +17,10 @@ function ask(turnstile: Turnstile, idx: number, signal = never) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('so many downloads, with so many connections each', async () => {
-  const turnstile = new Turnstile(2, 2);
-  const inside = [1, 1, 2].map((idx) => ask(turnstile, idx).place);
-  const third = ask(turnstile, 1).place;
-  const other = ask(turnstile, 3).place;
+  const limit = new ConnectionLimit(2, 2);
+  const inside = [1, 1, 2].map((idx) => ask(limit, idx).place);
+  const third = ask(limit, 1).place;
+  const other = ask(limit, 3).place;
   await settled();
   assert.deepEqual(
     [...inside.map((place) => place.entered), third.entered, other.entered],
@@ -37,11 +37,11 @@ test('so many downloads, with so many connections each', async () => {
 });
 
 test('who gives up waiting takes no place', async () => {
-  const turnstile = new Turnstile(1, 1);
-  const first = ask(turnstile, 1).place;
+  const limit = new ConnectionLimit(1, 1);
+  const first = ask(limit, 1).place;
   const gone = new AbortController();
-  const impatient = ask(turnstile, 1, gone.signal);
-  const patient = ask(turnstile, 1).place;
+  const impatient = ask(limit, 1, gone.signal);
+  const patient = ask(limit, 1).place;
   await settled();
   gone.abort();
   await impatient.done;

@@ -30,7 +30,14 @@ export function requestsContract(stores: Stores): void {
       from = fresh('address'),
     } = {},
   ) => {
-    const ids = { transferId: fresh('t'), fileId: newId(), creator: owner, accountId, creatorSession: id, now };
+    const ids = {
+      transferId: fresh('t'),
+      fileId: newId(),
+      creator: owner,
+      accountId,
+      creatorSession: id,
+      now,
+    };
     const init = newTransfer({ streamed: 'sized', storedSize: bytes });
     const result = await store.requests.begin(
       id,

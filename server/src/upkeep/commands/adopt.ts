@@ -23,7 +23,7 @@ orphans, see "szafa-server orphans". From then on, what this database deletes is
 
 Can run while the server does.`;
 
-/** The database takes the store for its own, as it is. */
+/** Makes the volume store the database's own, as it is. */
 export async function adopt(
   { metadata, sql, volumes }: Pair,
   storeId: string | undefined,
@@ -38,8 +38,8 @@ export async function adopt(
   const id = found ?? own;
   if (found !== own && storeId !== id) {
     throw new UsageError(
-      `the database belongs to store ${own}, the volume store ${found === undefined ? 'has no id' : `is ${found}`}. ` +
-        `If these two are to be a pair from now on: "szafa-server adopt --store ${id}"`,
+      `the database belongs to store ${own}, but the volume store ${found === undefined ? 'has no id' : `is ${found}`}. ` +
+        `To join the two from now on, run "szafa-server adopt --store ${id}"`,
     );
   }
   if (storeId !== undefined && storeId !== id) throw new UsageError(`the store is ${id}, not ${storeId}`);
@@ -51,6 +51,6 @@ export async function adopt(
   }
   report.line({
     store: id,
-    adopted: isOurs ? 'it already belonged to this database' : 'it belongs to this database from now on',
+    adopted: isOurs ? 'it already belongs to this database' : 'it now belongs to this database',
   });
 }

@@ -17,11 +17,11 @@ type Check = [promise: string, run: () => Promise<void>];
 const newId = () => randomBytes(16).toString('hex');
 const BYTES = 3 * 1024 * 1024;
 
-/** Checks that a volume store does what the service relies on, with objects of its own that it deletes again. */
+/** Checks that a volume store does what the server relies on. Creates test objects and deletes them. */
 export async function checkStore(config: Config, report: Report): Promise<void> {
   if (!config.s3) await FolderStore.prepare(config.dataFolder, { groupReads: config.accel });
   const store = openVolumes(config, newProcessName());
-  // One that cannot be reached has broken no promise.
+  // A store that cannot be reached is an error, not a failed check.
   await requireVolumes(store);
   const checks = storeChecks(store);
   const client = config.s3 && openS3(config.s3);
@@ -41,7 +41,7 @@ export async function checkStore(config: Config, report: Report): Promise<void> 
   client?.close();
 }
 
-/** What any volume store must do, through the interface that the service uses. */
+/** Checks for any volume store, through the interface that the server uses. */
 function storeChecks(store: VolumeStore): Check[] {
   const bytes = randomBytes(BYTES);
   const volume = { idx: 1, size: BYTES, sha256: createHash('sha256').update(bytes).digest('hex') };
@@ -85,14 +85,14 @@ function storeChecks(store: VolumeStore): Check[] {
           assert.equal(await store.open(group, volume), undefined, 'it can still be read');
           assert.deepEqual(await store.received(group), [], 'it is still listed');
         }
-        // Those of others are left to the service.
+        // Leaves other groups to the server.
         await store.reclaim(async (ids) => new Set(ids.filter((one) => one !== id && one !== copy)));
       },
     ],
   ];
 }
 
-/** What is asked of an S3 store beyond that. */
+/** Further checks for S3 stores. */
 function s3Checks(client: S3Client): Check[] {
   const [key, broken] = [`check/${newId()}`, `check/${newId()}`];
   const content = Buffer.from('szafa check-store');

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
 import type { FileRow } from '../../files/files-table.ts';
 import { readManifest } from '../../files/manifest.ts';
@@ -16,33 +17,55 @@ import { identityOf, newStoreId, settleStore } from '../store-identity.ts';
 import { handOver } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
-import { bodyOf } from './volume-body.ts';
+
+/** Reads a stored volume as a request body for another store. */
+const bodyOf = (volume: OpenVolume): Body => ({
+  async pour(sink) {
+    let refusal: unknown;
+    const bridge = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        Promise.try(copyInto, chunk, sink).then(
+          () => done(),
+          (error: Error) => {
+            refusal = error;
+            done(error);
+          },
+        );
+      },
+    });
+    // `send` rejects with the same error.
+    bridge.on('error', () => undefined);
+    await volume.send(bridge, 0, volume.size).catch((error: unknown) => {
+      throw refusal ?? error;
+    });
+  },
+});
 
 interface Group {
   id: string;
-  /** The record, where the group is a file by now. */
+  /** Undefined for uploads. */
   file: FileRow | undefined;
   upload: TransferRow | undefined;
 }
 
-/** Groups at once: a small file mostly waits for the stores. */
-const AT_ONCE = 16;
+/** Groups that are copied at once; small files mostly wait for the stores. */
+const GROUPS_AT_ONCE = 16;
 
 /**
- * Copies everything from one pair of stores to another, which is empty. Volumes go first, each verified against its
- * digest by the store that takes it; the rows follow in one transaction. So a run that was cut off is just
- * started again, goes on with the volumes that are missing, and the source is never changed. Where only the database
- * moves, the volumes stay, and the store gets a new id: it belongs to one database.
+ * Copies everything from one pair of stores to an empty one. Volumes are copied first, and the target verifies each by
+ * its digest; the rows follow in one transaction. So an interrupted run is simply started again and copies the missing
+ * volumes; the source never changes. If only the database moves, the volumes stay and the store gets a new id, because it
+ * belongs to one database.
  */
 export async function migrateStores(from: Pair, to: Pair, report: Report): Promise<void> {
-  if (!(await isEmpty(to.sql))) throw new UsageError('the database to migrate to is not empty');
+  if (!(await isEmpty(to.sql))) throw new UsageError('the target database is not empty; migrate needs an empty one');
   const facts = await from.metadata.store.get();
   await to.metadata.store.setServiceId(facts.serviceId);
   const stays = (await identityOf(to.volumes)).id === facts.id;
   if (!stays) await settleStore(to.metadata.store, to.volumes);
   report.expect(await sumOf(from.sql));
-  await inParallel(groupsOf(from.sql), AT_ONCE, (group) => copyGroup(from, to, group, report));
-  // A half copy must not look like a whole one: the rows come only when every volume has.
+  await inParallel(groupsOf(from.sql), GROUPS_AT_ONCE, (group) => copyGroup(from, to, group, report));
+  // Without all volumes, no rows are copied: a partial copy must not look like a complete one.
   if (report.problems > 0) return;
   const id = newStoreId();
   await to.sql.transaction(async (tx) => {
@@ -52,11 +75,11 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
     await handOver(tx, id, facts);
   });
   await to.sql.advanceSerials?.();
-  // Last: from now on the database that it came from is refused.
+  // Last, because from then on the source database is refused.
   if (stays) await to.volumes.writeNote('store-id', id);
 }
 
-/** How much there is, counted now: the kept totals are of the last sweep. */
+/** Counts files and bytes now, because the kept totals may be a sweep old. */
 async function sumOf(sql: Sql): Promise<{ files: number; bytes: number }> {
   const [row] = await sql.query<{ files: number; bytes: string }>(
     'SELECT COUNT(*) AS files, CAST(COALESCE(SUM(stored_size), 0) AS TEXT) AS bytes FROM files',
@@ -64,7 +87,7 @@ async function sumOf(sql: Sql): Promise<{ files: number; bytes: number }> {
   return { files: Number(row!.files), bytes: Number(row!.bytes) };
 }
 
-/** Files, and uploads under way. What is waiting to be removed stays behind. */
+/** Lists files and open uploads. Garbage is not copied. */
 async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
   for await (const file of filesOf(sql)) yield { id: file.file_id, file, upload: undefined };
   for await (const upload of uploadsOf(sql)) yield { id: upload.file_id, file: undefined, upload };
@@ -73,7 +96,7 @@ async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
 async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, report: Report): Promise<void> {
   const volumes = await (upload ? from.metadata.streamed.volumes(upload) : from.metadata.files.volumes(id));
   const specs = file ? withThumbnail(volumes, file) : volumes;
-  // Of other uploads only some have come.
+  // Other uploads may lack volumes.
   const isWhole = !upload || isStreaming(upload);
   await to.volumes.create(id);
   const here = new Set((await to.volumes.list(id)).map(newName));
@@ -108,7 +131,6 @@ async function copyVolume(from: Pair, to: Pair, id: string, spec: Volume, report
   }
 }
 
-/** What is doomed there is doomed here. */
 async function copyGarbage(from: Sql, tx: Sql): Promise<void> {
   for (const { file_id } of await from.query<{ file_id: string }>('SELECT file_id FROM garbage')) {
     await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, 0)', file_id);
@@ -123,7 +145,7 @@ async function copyRows(from: Pair, tx: Sql, report: Report): Promise<void> {
       report.count('rows');
     }
   }
-  // Written by the service that starts on them.
+  // The server writes all documents again after its start.
   await tx.execute('UPDATE account_documents SET written_rev = 0');
   const sums = await from.sql.query<Record<string, Value>>(`SELECT ${USAGE_COLUMNS.join(', ')} FROM usage`);
   for (const row of sums) {

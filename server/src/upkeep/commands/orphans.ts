@@ -10,17 +10,16 @@ export const ORPHANS_USAGE = `usage: szafa-server orphans list
        szafa-server orphans take ID… | --all
        szafa-server orphans remove ID… | --all
 
-Orphans are volume groups that no record names. The server looks for them once a day, and so does fsck. An orphan with a
-manifest was a file, and stays until you decide about it. One without was left by a crash; the server deletes it a
-day after it was first seen, unless there are so many of them that something else must be wrong.
+Orphans are volume groups without a file or upload. The server searches for them once a day, and fsck does as well.
+An orphan with a manifest was a file, and stays until you decide about it. An orphan without one was left by a crash;
+the server deletes it a day later, unless there are so many that something else must be wrong.
 
-  list     shows each orphan, when it was first seen, and what its manifest says
-  take     makes those with a manifest files again, of the accounts they belonged to
-  remove   has the server delete them, those with a manifest too
+  list     show each orphan, when it was first seen, and the content of its manifest
+  take     turn orphans with a manifest into files again, for the accounts that they belonged to
+  remove   have the server delete them, including those with a manifest
 
 Can run while the server does.`;
 
-/** `list`, `take` or `remove`, and which. */
 export async function decideOrphans(
   pair: Pair,
   [what, ...ids]: string[],
@@ -30,10 +29,9 @@ export async function decideOrphans(
   if (what === 'list' && ids.length === 0 && !all) await listOrphans(pair, report);
   else if (what === 'take') await takeOrphans(pair, chosen(pair, ids, all), report);
   else if (what === 'remove') await removeOrphans(pair, chosen(pair, ids, all), report);
-  else throw new UsageError('see szafa-server orphans --help');
+  else throw new UsageError('orphans needs list, take or remove; see szafa-server orphans --help');
 }
 
-/** What there is of each group that no record names. */
 async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise<void> {
   for await (const { file_id: id, first_seen } of noted(metadata)) {
     const isFile = await volumes.hasManifest(id);
@@ -48,7 +46,7 @@ async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise
   }
 }
 
-/** A manifest that broke is one all the same. */
+/** Undefined if the manifest is broken. */
 async function readable(volumes: VolumeStore, id: string): Promise<Manifest | undefined> {
   try {
     return await volumes.manifest(id);
@@ -66,7 +64,6 @@ async function removeOrphans({ metadata }: Pair, ids: AsyncIterable<string>, rep
   }
 }
 
-/** By the same way as a rescue. */
 async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Report): Promise<void> {
   const files = new FileRescue(
     pair,
@@ -79,9 +76,9 @@ async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Repor
   }
 }
 
-/** Those that were named, of which each must be noted; or all. */
+/** Yields the named orphans, each of which must exist, or all. */
 async function* chosen({ metadata }: Pair, ids: string[], all: boolean): AsyncGenerator<string> {
-  if (all === ids.length > 0) throw new UsageError('name the orphans, or use --all');
+  if (all === ids.length > 0) throw new UsageError('name orphans, or use --all, but not both');
   const wanted = new Set(ids);
   for await (const { file_id: id } of noted(metadata)) {
     if (all || wanted.delete(id)) yield id;

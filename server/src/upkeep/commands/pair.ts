@@ -21,7 +21,7 @@ import {
 } from '../../stores.ts';
 import { isForeign, settleStore } from '../store-identity.ts';
 
-/** A pair of stores, open for a command. */
+/** A database and a volume store, opened for a command. */
 export interface Pair {
   config: Config;
   sql: SqlStore;
@@ -31,8 +31,8 @@ export interface Pair {
 }
 
 /**
- * The configuration with other stores: `folder`, `postgres://…,s3://…`, or one of the two with a folder, where the
- * folder holds the other half.
+ * Reads the settings with other stores: `folder`, `postgres://…,s3://…`, or one of the two and a folder, which then
+ * holds the other store.
  */
 export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
   const { SZ_DATABASE: _, SZ_VOLUMES: __, SZ_DATABASE_FILE: ___, ...rest } = env;
@@ -49,13 +49,13 @@ export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
   return readConfig(chosen);
 }
 
-/** Stores as they are, beside a service that may run: nothing is made or upgraded, and they belong together. */
+/** Opens stores that belong together. A server may be running; nothing is created or upgraded. */
 export async function openPair(config: Config): Promise<Pair> {
   const pair = await openStores(config);
   try {
     if (config.s3) await requireVolumes(pair.volumes);
     const { facts, mark } = await settleStore(pair.metadata.store, pair.volumes);
-    // No service has seen it yet, as after a restore: what the command does is under the same rule.
+    // After a restore, this command may be the first to notice the contest.
     if (isForeign(facts, mark)) await pair.metadata.store.contest(Date.now());
     return pair;
   } catch (error) {
@@ -64,7 +64,7 @@ export async function openPair(config: Config): Promise<Pair> {
   }
 }
 
-/** Stores of which it is not known whether they belong together: whoever opens them sees to that. */
+/** Opens stores without checking that they belong together. */
 export async function openStores(config: Config): Promise<Pair> {
   requireDatabase(config);
   const sql = await openDatabase(config, { unlimited: true });
@@ -78,7 +78,7 @@ export async function openStores(config: Config): Promise<Pair> {
   return { config, sql, metadata: new Metadata(sql), volumes, close: () => sql.close() };
 }
 
-/** SQLite would create a missing database, and nobody wants an empty one here. */
+/** SQLite would create a missing database. */
 export function requireDatabase(config: Config): void {
   if (config.database === undefined && !existsSync(paths.database(config))) {
     throw new ConfigError(`there is no database at ${paths.database(config)}; is this the right folder?`);
@@ -86,8 +86,8 @@ export function requireDatabase(config: Config): void {
 }
 
 /**
- * Stores that no service uses meanwhile, made where they are missing. A folder may be part of both pairs. `anyStore`: the
- * caller sees to it that they belong together.
+ * Opens stores exclusively, and creates missing ones. `other`: a pair that may use the same folder. `anyStore`: does not
+ * check that the two belong together.
  */
 export async function openAlone(
   config: Config,

@@ -11,39 +11,39 @@ import { outdateAccount } from '../documents-table.ts';
 import type { Pair } from './pair.ts';
 import type { PasswordFile } from './password-file.ts';
 
-/** Everything into an empty database, what is missing into one that is in use, or only to tell what that is. */
-export type Taking = 'all' | 'missing' | 'nothing';
+/** Rebuild everything in an empty database, add what a database in use lacks, or only report that. */
+export type RescueMode = 'all' | 'missing' | 'nothing';
 
 /**
- * Accounts from their documents, with the passwords that their users know. An owner who has none gets a new password,
- * where there is a file for it: so nobody else can take the name meanwhile. The id says who is who; a name that another
- * account has got by now is that one's.
+ * Rebuilds accounts from their documents, with their passwords. An owner without a document gets a new password if there
+ * is a file for it, so that nobody else can register the name. Accounts are identified by id: if another account has the
+ * name by now, it keeps it.
  */
 export class AccountRescue {
   readonly #pair: Pair;
-  readonly #taking: Taking;
+  readonly #mode: RescueMode;
   readonly #report: Report;
   readonly #file: PasswordFile | undefined;
   readonly #passwords = new Passwords();
-  /** Names for which a password is being made: several files at once may ask for one. */
-  readonly #making = new Map<string, Promise<string | undefined>>();
-  /** Names of those that a run which only tells would have made. */
-  readonly #told = new Map<string, string>();
+  /** Accounts that are being created, by name; several files of an owner may need one at the same time. */
+  readonly #creating = new Map<string, Promise<string | undefined>>();
+  /** Names, by id, that a dry run would have created. */
+  readonly #reported = new Map<string, string>();
 
-  constructor(pair: Pair, taking: Taking, report: Report, file: PasswordFile | undefined) {
+  constructor(pair: Pair, mode: RescueMode, report: Report, file: PasswordFile | undefined) {
     this.#pair = pair;
-    this.#taking = taking;
+    this.#mode = mode;
     this.#report = report;
     this.#file = file;
   }
 
-  /** The account of a document, unless the database has it. */
+  /** Creates the account of a document, unless it exists. */
   async take(accountId: string): Promise<void> {
     const document = await this.#pair.volumes.account(accountId);
     if (!document) return;
     check(document, accountId);
     if (accountId === ADMIN_ACCOUNT) {
-      if (this.#taking === 'all') await this.#pair.sql.transaction((tx) => this.#makeDirs(tx, document));
+      if (this.#mode === 'all') await this.#pair.sql.transaction((tx) => this.#makeDirs(tx, document));
       return;
     }
     if ((await this.#nameOf(accountId)) !== undefined || (await this.#isDeleted(accountId))) return;
@@ -52,23 +52,23 @@ export class AccountRescue {
     this.#report.problem('accounts whose name is taken', { account: accountId, username });
   }
 
-  /** Whose the file is; undefined where there is no such account. */
+  /** Finds or creates the owner of a file; undefined if there is none. */
   async ownerOf({ account_id: accountId, owner }: Manifest): Promise<string | undefined> {
     if (accountId === NO_ACCOUNT) return '';
     if (accountId === ADMIN_ACCOUNT) return ADMIN;
     for (;;) {
       const name = await this.#nameOf(accountId);
       if (name !== undefined || !this.#file || !isUsername(owner)) return name;
-      const other = this.#making.get(owner);
+      const other = this.#creating.get(owner);
       if (!other) break;
       await other;
     }
-    const making = this.#makeAnew(accountId, owner).finally(() => this.#making.delete(owner));
-    this.#making.set(owner, making);
+    const making = this.#makeAnew(accountId, owner).finally(() => this.#creating.delete(owner));
+    this.#creating.set(owner, making);
     return making;
   }
 
-  /** By the document of the account, where it can be believed. */
+  /** Looks up the name of a directory in the account's document, if that is valid. */
   async nameOfDir(accountId: string, dirId: number): Promise<string | undefined> {
     try {
       const document = await this.#pair.volumes.account(accountId);
@@ -84,27 +84,27 @@ export class AccountRescue {
     if ((await this.#pair.metadata.accounts.idOf(username)) !== undefined) return undefined;
     const password = randomBytes(18).toString('base64url');
     const password_hash = await this.#passwords.hash(password);
-    // First, so that there is no account whose password was lost.
-    if (this.#taking !== 'nothing') await this.#file!.add(username, password);
+    // Before the account, so that no password is lost.
+    if (this.#mode !== 'nothing') await this.#file!.add(username, password);
     const made = { account_id: accountId, username, password_hash, created_at: new Date().toISOString() };
     return (await this.#make(made, (tx) => outdateAccount(tx, username))) ? username : undefined;
   }
 
-  /** False where another account has the name. */
+  /** False if another account has the name. */
   async #make(
     account: Omit<AccountDocument, 'dirs' | 'rev'>,
     also: (tx: Sql) => Promise<void>,
   ): Promise<boolean> {
     const { username, account_id } = account;
-    if (this.#taking === 'nothing') {
+    if (this.#mode === 'nothing') {
       if ((await this.#pair.metadata.accounts.idOf(username)) !== undefined) return false;
-      this.#told.set(account_id, username);
+      this.#reported.set(account_id, username);
     } else {
       const made = await this.#pair.sql.transaction(async (tx) => {
         const inserted = await insertAccount(tx, {
           username,
           accountId: account_id,
-          // Only the administrator has none, whose document makes no account.
+          // Only the administrator's document has none, and it creates no account.
           passwordHash: account.password_hash!,
           createdAt: Date.parse(account.created_at),
           keys: account.keys,
@@ -119,13 +119,13 @@ export class AccountRescue {
       if (!made) return false;
     }
     this.#report.count('accounts');
-    if (this.#taking !== 'all') this.#report.line({ account: username, id: account_id });
+    if (this.#mode !== 'all') this.#report.line({ account: username, id: account_id });
     return true;
   }
 
-  /** A database that is in use gives out numbers of its own. The document is then one of another state. */
+  /** A database in use assigns its own numbers; the document is then out of date. */
   async #makeDirs(tx: Sql, { account_id, username, dirs, rev }: AccountDocument): Promise<void> {
-    const all = this.#taking === 'all';
+    const all = this.#mode === 'all';
     for (const { dir_id, name, created_at } of dirs) {
       await tx.execute(
         `INSERT INTO dirs (${all ? 'dir_id, ' : ''}owner, name, created_at) VALUES (${all ? '?, ' : ''}?, ?, ?)
@@ -145,7 +145,7 @@ export class AccountRescue {
     );
   }
 
-  /** The document of a deleted account goes soon; until then the database says that it does. */
+  /** Whether the account was deleted and its document is about to be removed. */
   async #isDeleted(accountId: string): Promise<boolean> {
     const text = 'SELECT 1 FROM account_documents WHERE account_id = ?';
     return (await this.#pair.sql.query(text, accountId)).length > 0;
@@ -156,11 +156,11 @@ export class AccountRescue {
       'SELECT username FROM accounts WHERE account_id = ?',
       accountId,
     );
-    return row?.username ?? this.#told.get(accountId);
+    return row?.username ?? this.#reported.get(accountId);
   }
 }
 
-/** Text that was written by somebody else, or broke on the way, makes no account. */
+/** Refuses malformed documents. */
 function check(document: AccountDocument, accountId: string): void {
   const { username, password_hash, dirs } = document;
   const isAdmin = accountId === ADMIN_ACCOUNT && username === ADMIN && password_hash === null;
@@ -202,7 +202,7 @@ function isUsername(text: unknown): boolean {
   }
 }
 
-/** Up to the year 2255: a thousand for each millisecond are numbers that count exactly. */
+/** Up to the year 2255: file numbers are times in milliseconds, times 1000, and must be safe integers. */
 const LATEST = Number.MAX_SAFE_INTEGER / 1000;
 export function isTime(text: unknown): boolean {
   const time = typeof text === 'string' ? Date.parse(text) : Number.NaN;

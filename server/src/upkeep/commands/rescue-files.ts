@@ -13,28 +13,28 @@ import { entryOf, forgetVolumes, insertVolumes } from '../../transfers/volumes-t
 import { outdate, outdateAccount } from '../documents-table.ts';
 import { claimOrphan } from '../orphans-table.ts';
 import type { Pair } from './pair.ts';
-import { type AccountRescue, isTime, type Taking } from './rescue-accounts.ts';
+import { type AccountRescue, isTime, type RescueMode } from './rescue-accounts.ts';
 
-/** Files made in one millisecond that are told apart by their numbers. */
+/** Files of the same millisecond that can have different numbers. */
 const IN_A_MILLISECOND = 1000;
 
-/** Files from the manifests beside their volumes. */
+/** Rebuilds files from their manifests. */
 export class FileRescue {
   readonly #pair: Pair;
-  readonly #taking: Taking;
+  readonly #mode: RescueMode;
   readonly #accounts: AccountRescue;
   readonly #report: Report;
-  /** Numbers that are about to be used. */
+  /** Numbers that are reserved for files about to be inserted. */
   readonly #numbers = new Set<number>();
 
-  constructor(pair: Pair, taking: Taking, accounts: AccountRescue, report: Report) {
+  constructor(pair: Pair, mode: RescueMode, accounts: AccountRescue, report: Report) {
     this.#pair = pair;
-    this.#taking = taking;
+    this.#mode = mode;
     this.#accounts = accounts;
     this.#report = report;
   }
 
-  /** The file of a group that the database does not know as one. */
+  /** Creates the file of a group that is not a file in the database. */
   async take(id: string): Promise<void> {
     const { volumes } = this.#pair;
     const manifest = await volumes.manifest(id);
@@ -59,29 +59,29 @@ export class FileRescue {
     const { thumbnail } = manifest;
     const isLost = thumbnail !== undefined && !here.has(newName({ idx: THUMBNAIL, ...thumbnail }));
     if (isLost) this.#report.count('thumbnails that are lost');
-    if (this.#taking !== 'nothing' && !(await this.#insert(manifest, owner, isLost))) {
+    if (this.#mode !== 'nothing' && !(await this.#insert(manifest, owner, isLost))) {
       this.#report.problem('groups that are not orphans', { group: id });
       return;
     }
     this.#report.count('files');
-    if (this.#taking !== 'all') this.#report.line({ file: id, owner });
+    if (this.#mode !== 'all') this.#report.line({ file: id, owner });
   }
 
-  /** False when somebody else has made the group theirs meanwhile. */
+  /** False if a record names the group by now. */
   async #insert(
     { volumes, thumbnail, ...manifest }: Manifest,
     owner: string,
     lacksThumbnail: boolean,
   ): Promise<boolean> {
     const created_at = Date.parse(manifest.created_at);
-    const seq = this.#taking === 'all' ? await this.#numberFor(created_at) : undefined;
+    const seq = this.#mode === 'all' ? await this.#numberFor(created_at) : undefined;
     const { file_id, chunk_count } = manifest;
     const stored_size = volumes.reduce((sum, { size }) => sum + size, 0);
-    // A database that is in use may have given the number of the directory to another one.
-    const byName = this.#taking !== 'all' && manifest.dir_id !== 0;
+    // In a database in use, another directory may have the number.
+    const byName = this.#mode !== 'all' && manifest.dir_id !== 0;
     const dir = byName ? await this.#accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
     const inserted = await this.#pair.sql.transaction(async (tx) => {
-      // One that was under way when an older database was saved, and is complete by what the store has.
+      // An upload that was open when the restored backup was made, and was completed later.
       const [upload] = await tx.execute(
         `UPDATE transfers SET status = 'done', enc_params = '', owner = ?, file_name = ?, file_size = ?,
            stored_size = ?, total_sha256 = ?, chunk_count = ?, completion_digest = ?
@@ -101,11 +101,11 @@ export class FileRescue {
         }),
         file_id,
       );
-      if (!upload && this.#taking === 'missing') {
+      if (!upload && this.#mode === 'missing') {
         await unclaim(tx, file_id);
         if (!(await claimOrphan(tx, file_id))) return false;
       }
-      // Of a streamed upload not all may have been known then.
+      // The backup may know only some volumes of a streamed upload.
       if (upload) await forgetVolumes(tx, file_id);
       await insertVolumes(tx, file_id, volumes);
       const dir_id = await this.#dirOf(tx, manifest, owner, dir);
@@ -131,8 +131,8 @@ export class FileRescue {
   }
 
   /**
-   * A number by the time of making: groups come in no order, and lists must show them as before. New files get higher
-   * ones. Holds it until the file is there.
+   * Reserves a number from the creation time: groups come in any order, and lists must show the files in their old order.
+   * New files get higher numbers.
    */
   async #numberFor(createdAt: number): Promise<number> {
     for (let seq = createdAt * IN_A_MILLISECOND; ; seq++) {
@@ -144,7 +144,7 @@ export class FileRescue {
     }
   }
 
-  /** Where the file goes: one that is not there, or is somebody else's, means the root. */
+  /** Finds the file's directory; the root if it is missing or belongs to another owner. */
   async #dirOf(
     tx: Sql,
     manifest: Pick<Manifest, 'dir_id' | 'account_id'>,
@@ -153,10 +153,10 @@ export class FileRescue {
   ): Promise<number> {
     const { dir_id: dirId, account_id } = manifest;
     if (dirId === 0) return 0;
-    // Files without an owner are the administrator's.
+    // Files without an owner belong to the administrator.
     const keeper = owner === '' ? ADMIN : owner;
-    if (this.#taking === 'all')
-      await this.#nameByNumber(tx, keeper === ADMIN ? ADMIN_ACCOUNT : account_id, keeper, dirId);
+    if (this.#mode === 'all')
+      await this.#createDir(tx, keeper === ADMIN ? ADMIN_ACCOUNT : account_id, keeper, dirId);
     const [dir] =
       name === undefined
         ? await tx.query<{ dir_id: number }>(
@@ -172,8 +172,8 @@ export class FileRescue {
     return dir?.dir_id ?? 0;
   }
 
-  /** The directory of an account that has no document is known by its number alone. */
-  async #nameByNumber(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
+  /** Creates the directory of an account without a document; only its number is known. */
+  async #createDir(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
     const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written_rev > 0';
     if ((await tx.query(documented, accountId)).length > 0) return;
     const made = await tx.execute(
@@ -188,10 +188,10 @@ export class FileRescue {
   }
 }
 
-/** Groups that are no file in the database, and were none that is deleted or about to be. */
-export async function unknownOf(sql: Sql, groups: { id: string }[]): Promise<string[]> {
+/** Returns the groups that are neither files nor deleted files. */
+export async function findUnknown(sql: Sql, groups: { id: string }[]): Promise<string[]> {
   const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.listed})`;
-  // A clone that was under way when the database was saved may be a file by now. The manifest of what is deleted goes soon.
+  // A clone that was in progress when the backup was made may be a file by now. Manifests of deleted files are about to go.
   const text = `${among('files')} UNION ${among('garbage')} AND clone_key IS NULL UNION ${among('stale_manifests')}`;
   const unknown = new Set(groups.map(({ id }) => id));
   const list = JSON.stringify([...unknown]);
@@ -206,7 +206,7 @@ const isDigest = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}
 const isThumbnail = ({ size, sha256 }: NonNullable<Manifest['thumbnail']>) =>
   isCount(size) && size <= limits.thumbnailBytes && isDigest(sha256);
 
-/** Text that was written by somebody else, or broke on the way, makes no file. */
+/** Refuses malformed manifests. */
 function check(manifest: Manifest, id: string): void {
   const { size, dir_id, rev, chunk_count } = manifest;
   const texts = [manifest.file_name, manifest.owner, manifest.enc_params];

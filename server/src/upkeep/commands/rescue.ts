@@ -5,33 +5,32 @@ import { identify, isForeign, serviceOf } from '../store-identity.ts';
 import { takeStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
-import { AccountRescue, type Taking } from './rescue-accounts.ts';
-import { FileRescue, unknownOf } from './rescue-files.ts';
+import { AccountRescue, type RescueMode } from './rescue-accounts.ts';
+import { FileRescue, findUnknown } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';
 
-/** Documents that are read from the store at once. */
 const READ_AT_ONCE = 8;
-/** Stands in the database while it is being filled: a rescue that was killed is run again. */
+/** The timestamp that is set while a rescue fills the database, so that an interrupted one can be repeated. */
 const UNDER_WAY = 'rescue';
 
-/** Rebuilds the metadata from what lies beside the volumes, into an empty database. */
+/** Rebuilds the metadata from the documents in the volume store, in an empty database. */
 export async function rescue(pair: Pair, passwords: string, report: Report): Promise<void> {
   const { metadata, sql, volumes } = pair;
   const again = (await metadata.timestamps.get(UNDER_WAY)) > 0;
   if (!again && !(await isEmpty(sql))) {
     throw new UsageError(
-      'the database is not empty: rescue fills an empty one; for a database in use, rescue --missing adds what it lacks',
+      'the database is not empty, and rescue needs an empty one. To add missing files to a database in use, run "szafa-server rescue --missing"',
     );
   }
   const file = await PasswordFile.open(passwords, again);
   try {
     await metadata.timestamps.set(UNDER_WAY, Date.now());
-    await takeWhatIsThere(pair, 'all', report, file);
+    await takeDocuments(pair, 'all', report, file);
   } finally {
     await file.close();
   }
   await sql.advanceSerials?.();
-  // Last: no service starts on a database that does not know its store.
+  // Last, because no server starts on a database that does not know its store.
   const identity = await identify(metadata.store, volumes);
   await takeServiceId(pair, report);
   await sql.transaction(async (tx) => {
@@ -41,8 +40,8 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
 }
 
 /**
- * Takes what the store has and the database lacks, as after the restore of an older backup; what the database has stays
- * as it is. Ends a contest: nothing of what the other database had is unknown here any more.
+ * Adds accounts and files that the store has and the database lacks, for example after restoring an older backup. Existing
+ * rows do not change. Ends a contest, because the database then knows everything in the store.
  */
 export async function rescueMissing(
   pair: Pair,
@@ -50,17 +49,17 @@ export async function rescueMissing(
   report: Report,
 ): Promise<void> {
   const file = passwords === undefined ? undefined : await PasswordFile.open(passwords);
-  await takeWhatIsThere(pair, dryRun ? 'nothing' : 'missing', report, file).finally(() => file?.close());
+  await takeDocuments(pair, dryRun ? 'nothing' : 'missing', report, file).finally(() => file?.close());
   const { store } = pair.metadata;
   const identity = await identify(store, pair.volumes);
   const facts = await store.get();
   if (facts.contestedAt === null && !isForeign(facts, identity.mark)) return;
-  // What could not be taken must not be removed either, before somebody has looked at it.
+  // With problems the contest stays, so that nothing is removed before an operator has looked at them.
   if (dryRun || report.problems > 0) report.line({ store: 'contested' });
   else await pair.sql.transaction((tx) => takeStore(tx, identity));
 }
 
-/** Clients derive what they log in with from it: under another one no password would be right. */
+/** Clients derive their login secrets from the service id: with another one, no password would work. */
 async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promise<void> {
   const found = await serviceOf(volumes);
   if (found !== undefined) {
@@ -72,19 +71,19 @@ async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promi
   report.problem('stores that had lost their service id', { 'new service id': serviceId });
 }
 
-/** Accounts first: their files are theirs. */
-async function takeWhatIsThere(
+/** Accounts first, because files need their owners. */
+async function takeDocuments(
   pair: Pair,
-  taking: Taking,
+  mode: RescueMode,
   report: Report,
   file: PasswordFile | undefined,
 ): Promise<void> {
-  const accounts = new AccountRescue(pair, taking, report, file);
-  const files = new FileRescue(pair, taking, accounts, report);
+  const accounts = new AccountRescue(pair, mode, report, file);
+  const files = new FileRescue(pair, mode, accounts, report);
   const unlessBroken = reportBroken(report);
   await inParallel(pair.volumes.accounts(), READ_AT_ONCE, (id) => accounts.take(id).catch(unlessBroken));
   for await (const groups of pages(pair.volumes.groups())) {
-    await inParallel(await unknownOf(pair.sql, groups), READ_AT_ONCE, (id) =>
+    await inParallel(await findUnknown(pair.sql, groups), READ_AT_ONCE, (id) =>
       files.take(id).catch(unlessBroken),
     );
   }

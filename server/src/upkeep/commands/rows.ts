@@ -9,7 +9,7 @@ import { TRANSFER_COLUMNS, type TransferRow } from '../../transfers/transfer-row
 
 const PAGE = 500;
 
-/** The tables as they are copied: their columns, and the one by which they are read page by page, with fewer rows where each may be long. */
+/** The tables that migrate copies: their columns, the key for paging, and shorter pages where rows may be long. */
 export const tables = {
   accounts: {
     key: 'username',
@@ -43,7 +43,7 @@ interface Table {
   page?: number;
 }
 
-/** Every row, page by page, so that a table of any size fits. */
+/** Reads all rows, page by page. */
 export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncGenerator<Row> {
   const { key, columns, page = PAGE }: Table = tables[table];
   const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${page}`;
@@ -55,11 +55,10 @@ export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncG
   }
 }
 
-/** `after`: only those with a higher number. */
 export const filesOf = (sql: Sql, after = 0) =>
   rowsOf(sql, 'files', after) as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
 
-/** Those whose volumes are no file yet. */
+/** Lists open uploads. */
 export async function* uploadsOf(sql: Sql): AsyncGenerator<TransferRow> {
   const transfers = rowsOf(sql, 'transfers') as AsyncGenerator<unknown> as AsyncGenerator<TransferRow>;
   for await (const transfer of transfers) if (transfer.status !== 'done') yield transfer;

@@ -17,7 +17,7 @@ import { BUSY, SqliteStore } from './platform/sql/sqlite.ts';
 import { FolderStore } from './platform/volumes/folder.ts';
 import type { VolumeStore } from './platform/volumes/store.ts';
 import { migrate } from './schema.ts';
-import { StoreRefused, settleStore } from './upkeep/store-identity.ts';
+import { pairStores, StoreRefused } from './upkeep/store-identity.ts';
 
 /** Files in the data folder. */
 export const paths = {
@@ -78,7 +78,7 @@ export function openSettledVolumes(
     config,
     processName,
     async () => {
-      settled ??= settleStore(metadata.store, unsettled).catch((cause: unknown) => {
+      settled ??= pairStores(metadata.store, unsettled).catch((cause: unknown) => {
         settled = undefined;
         throw cause instanceof StoreRefused ? new StoreUnavailable('volumes', cause) : cause;
       });
@@ -131,14 +131,14 @@ export async function discardUnfinished(config: Config, processName?: string): P
 /** Starts even if S3 does not answer, since each process settles before it first writes. A store that refuses us stops the start. */
 async function settleAtStart(config: Config, { store }: Metadata): Promise<void> {
   if (!config.s3) {
-    await settleStore(store, new FolderStore(config.dataFolder, newProcessName()));
+    await pairStores(store, new FolderStore(config.dataFolder, newProcessName()));
     return;
   }
   const client = openS3(config.s3, { totalMs: 1_000 });
   const volumes = new S3Store(client);
   try {
     await requireVolumes(volumes);
-    await settleStore(store, volumes);
+    await pairStores(store, volumes);
   } catch (error) {
     if (!(error instanceof StoreUnavailable && error.store === 'volumes')) throw error;
   } finally {

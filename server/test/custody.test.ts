@@ -10,8 +10,8 @@ import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { FolderStore } from '../src/platform/volumes/folder.ts';
 import { migrate } from '../src/schema.ts';
 import { Custody } from '../src/upkeep/custody.ts';
-import { identify, StoreRefused, settleStore } from '../src/upkeep/store-identity.ts';
-import { takeStore } from '../src/upkeep/store-record.ts';
+import { identify, pairStores, StoreRefused } from '../src/upkeep/store-identity.ts';
+import { adoptStore } from '../src/upkeep/store-record.ts';
 import { filed, NOW } from './metadata.fixture.ts';
 import { bodyOf, newId, volumeOf } from './volumes.fixture.ts';
 
@@ -123,7 +123,7 @@ test('a database that is older than its store has it contested, until a person d
   await one.process().custody.keep();
 
   const identity = await identify(backup.metadata.store, volumes);
-  await backup.sql.transaction((tx) => takeStore(tx, identity));
+  await backup.sql.transaction((tx) => adoptStore(tx, identity));
   assert.equal(await custody.keep(), true);
   assert.equal(await custody.mayRemove(), true);
   assert.equal(await one.process().custody.keep(), false, 'now it is the other way round');
@@ -200,7 +200,7 @@ test('a store without its id, or one that cannot be read, is refused and not con
 
 test('nodes that start at once on new stores make one pair, whoever is first at each step', async () => {
   const one = await makeHouse();
-  const nodes = Array.from({ length: 8 }, () => settleStore(one.metadata.store, volumes));
+  const nodes = Array.from({ length: 8 }, () => pairStores(one.metadata.store, volumes));
   await Promise.all(nodes);
   const facts = await one.metadata.store.get();
   assert.equal(await volumes.readNote('store-id'), facts.id);
@@ -220,7 +220,7 @@ test('nodes that start at once on new stores make one pair, whoever is first at 
           }
         : Reflect.get(store, name).bind(store),
   });
-  await settleStore(late, volumes);
+  await pairStores(late, volumes);
 });
 
 test('a start on S3 removes nothing for a minute; on a folder, which is locked, at once', async () => {
@@ -243,7 +243,7 @@ test('a new database is refused by volumes that have lost their id, and told wha
   const bytes = Buffer.from('of another database');
   await volumes.put(newId(), volumeOf(bytes), bodyOf(bytes));
   for (let times = 0; times < 2; times++) {
-    await assert.rejects(settleStore(one.metadata.store, volumes), (error) => {
+    await assert.rejects(pairStores(one.metadata.store, volumes), (error) => {
       assert.ok(error instanceof StoreRefused, String(error));
       assert.match(
         error.message,

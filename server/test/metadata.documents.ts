@@ -41,7 +41,7 @@ export function documentsContract(stores: Stores): void {
     assert.ok(await isStale(documents, fileId), 'an older one does not do');
     await documents.manifestWritten(fileId, 2);
     assert.equal(await isStale(documents, fileId), false);
-    await documents.outdate(fileId);
+    await documents.markStale(fileId);
     assert.equal(await revOf(fileId), 3);
     assert.ok(await isStale(documents, fileId));
     // Written twice at once, by whomever: nobody knows which came last.
@@ -58,7 +58,7 @@ export function documentsContract(stores: Stores): void {
     const [dirId, other] = [(await dirs.create(ann, 'd', 1))!, (await dirs.create(ann, 'e', 1))!];
     const inside = await Promise.all(Array.from({ length: 5 }, () => filed(stores.one, ann, { dirId })));
     const outside = [await filed(stores.one, ann, { dirId: other }), await filed(stores.one, ann)];
-    await documents.outdate(inside[0]!);
+    await documents.markStale(inside[0]!);
     assert.ok(await dirs.remove(ann, dirId));
     for (const [at, id] of inside.entries()) {
       assert.equal(await revOf(id), at === 0 ? 2 : 1);
@@ -99,7 +99,7 @@ export function documentsContract(stores: Stores): void {
   test('the manifest of a deleted file stays named, also when it was written meanwhile', async () => {
     const { documents, fileChanges, garbage } = stores.one;
     const fileId = await filed(stores.one, fresh('u'));
-    await documents.outdate(fileId);
+    await documents.markStale(fileId);
     await fileChanges.remove(fileId, NOW);
     await documents.manifestWritten(fileId, 1);
     assert.ok(await isStale(documents, fileId));

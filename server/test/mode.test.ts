@@ -88,7 +88,7 @@ test('nothing is written to the store, and nothing removed, while the service is
   const { metadata, volumes } = service.services;
   const [kept, deleted] = [await service.upload([randomBytes(9)]), await service.upload([randomBytes(9)])];
   await metadata.fileChanges.remove(deleted, 0);
-  await metadata.documents.outdate(kept);
+  await metadata.documents.markStale(kept);
   const bytes = randomBytes(9);
   const transferId = await service.begin([bytes]);
   const { file_id: open } = (await metadata.transfers.get(transferId))!;

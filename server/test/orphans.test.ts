@@ -85,10 +85,10 @@ test('one that is known by the time of its removal stays', async () => {
     ids.transferId,
     ids.fileId,
   );
-  assert.equal(await metadata.orphans.doom(one, NOW), false);
+  assert.equal(await metadata.orphans.makeGarbage(one, NOW), false);
   // Of two who want it one gets it.
   const [dooms, takes] = await Promise.all([
-    metadata.orphans.doom(two, NOW),
+    metadata.orphans.makeGarbage(two, NOW),
     sql.transaction((tx) => claimOrphan(tx, two)),
   ]);
   assert.equal(dooms, true);

@@ -93,7 +93,7 @@ test('a group that cannot be removed keeps no other one waiting', async (t) => {
   const service = await InProcess.start(t);
   const { metadata, volumes } = service.services;
   const [bad, good] = ['1'.repeat(32), '2'.repeat(32)];
-  for (const id of [bad, good]) await metadata.orphans.doom(id, 1);
+  for (const id of [bad, good]) await metadata.orphans.makeGarbage(id, 1);
   const remove = volumes.remove.bind(volumes);
   t.mock.method(volumes, 'remove', async (id: string) => {
     if (id === bad) throw new Error('not now');
@@ -110,7 +110,7 @@ test('another database that comes to have the store while much is removed ends t
   const service = await InProcess.start(t);
   const { metadata, volumes } = service.services;
   const ids = Array.from({ length: 150 }, () => randomBytes(16).toString('hex'));
-  await Promise.all(ids.map((id) => metadata.orphans.doom(id, 1)));
+  await Promise.all(ids.map((id) => metadata.orphans.makeGarbage(id, 1)));
   const sweeper = new Sweeper({ ...service.services, shared: false });
   const remove = volumes.remove.bind(volumes);
   t.mock.method(volumes, 'remove', async (id: string) => {
@@ -150,11 +150,11 @@ test('documents of a contested store stay as they are', async (t) => {
   const fileId = await service.upload([randomBytes(9)]);
   const revIn = async () => (await volumes.manifest(fileId))!.rev;
   const sweep = () => new Sweeper({ ...service.services, shared: false }).sweep();
-  await metadata.documents.outdate(fileId);
+  await metadata.documents.markStale(fileId);
   await sweep();
   assert.equal(await revIn(), 1);
   await metadata.store.contest(Date.now());
-  await metadata.documents.outdate(fileId);
+  await metadata.documents.markStale(fileId);
   await sweep();
   assert.equal(await revIn(), 1);
 });

@@ -101,7 +101,7 @@ export const mutants: Mutant[] = [
   {
     name: 'manifests of the files of a deleted directory stay as they were',
     file: 'server/src/files/directories-table.ts',
-    find: '  await outdateDir(tx, dirId);\n',
+    find: '  await markDirStale(tx, dirId);\n',
     replace: '',
     tests: [SQLITE],
   },
@@ -230,7 +230,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a move does not name the manifest as out of date',
     file: 'server/src/files/file-changes-table.ts',
-    find: '  await outdate(tx, fileId, row.rev);\n',
+    find: '  await markStale(tx, fileId, row.rev);\n',
     replace: '',
     tests: [SQLITE],
   },

@@ -3,7 +3,7 @@ import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
 import { recordAudit } from '../operator/audit-table.ts';
 import { insertInto, isSame, Queries, type Sql } from '../platform/sql/sql.ts';
 import { isUsable } from '../sharing/share-rows.ts';
-import { outdateAccount } from '../upkeep/documents-table.ts';
+import { markAccountStale } from '../upkeep/documents-table.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT } from './account-rows.ts';
 import { endAlone, hasPasskeys, type UsedFactor, usePasskey } from './factors-table.ts';
 import { useInvitation } from './invitations-table.ts';
@@ -100,7 +100,7 @@ export class AccountsTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const account = { username, accountId, passwordHash, createdAt: now, keys, identity, recoveryHash };
       if (!(await insertAccount(tx, account))) return false;
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, account: username, action: 'registered', detail: accountId });
       if (session) await insertSession(tx, { ...session, username, accountId, now });
       if (invite !== undefined) await useInvitation(tx, invite, username, now);
@@ -174,7 +174,7 @@ export class AccountsTable extends Queries {
       if (!row) return false;
       // A recovery that was begun with the old recovery key must not finish.
       if (recoveryHash !== undefined) await endRecoveries(tx, row.account_id);
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
       return true;
     });
@@ -198,7 +198,7 @@ export class AccountsTable extends Queries {
       await endSessions(tx, username, tokenHash);
       await endRecoveries(tx, row.account_id);
       if (noneAlone) await endAlone(tx, row.account_id);
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, account: username, action: 'password changed' });
       return true;
     });

@@ -8,7 +8,7 @@ import { forgetPull } from '../transfers/pull/pulls-table.ts';
 import { forgetReceived } from '../transfers/received-volumes-table.ts';
 import { lockTransfer, NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
 import { forgetVolumes } from '../transfers/volumes-table.ts';
-import { outdateAccount } from '../upkeep/documents-table.ts';
+import { markAccountStale } from '../upkeep/documents-table.ts';
 import { endRecoveries } from './accounts-table.ts';
 import { removePasskeys } from './factors-table.ts';
 import { endSessions } from './sessions-table.ts';
@@ -44,7 +44,7 @@ export class DeletionsTable extends Queries {
       await endRecoveries(tx, row.account_id);
       await removePasskeys(tx, row.account_id);
       // Marks its document for removal.
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });
       return row;
     });
@@ -161,7 +161,7 @@ export class DeletionsTable extends Queries {
       await tx.execute('DELETE FROM usage WHERE owner = ?', username);
       await tx.execute('DELETE FROM login_failures WHERE username = ?', username);
       await tx.execute('DELETE FROM sessions WHERE username = ?', username);
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       await tx.execute('DELETE FROM accounts WHERE account_id = ?', account_id);
       return true;
     });

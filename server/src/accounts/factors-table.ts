@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { insertInto, isSame, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
-import { outdateAccount } from '../upkeep/documents-table.ts';
+import { markAccountStale } from '../upkeep/documents-table.ts';
 import { endLongestUnused, endSessionsOf, insertSession, type LoginSession } from './sessions-table.ts';
 
 export interface PasskeyRow {
@@ -272,7 +272,7 @@ async function lockWithKeys(
     ...[keys, username, passwordHash, ...values],
   );
   if (!row) return undefined;
-  await outdateAccount(tx, username);
+  await markAccountStale(tx, username);
   await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
   return row.account_id;
 }

@@ -1,6 +1,6 @@
 import { recordAudit } from '../operator/audit-table.ts';
 import { isSame, Queries, Refused, refusal } from '../platform/sql/sql.ts';
-import { outdateAccount } from '../upkeep/documents-table.ts';
+import { markAccountStale } from '../upkeep/documents-table.ts';
 import { endRecoveries, type NewSecrets } from './accounts-table.ts';
 import { removePasskeys } from './factors-table.ts';
 import { endSessions, insertSession, type LoginSession } from './sessions-table.ts';
@@ -70,7 +70,7 @@ export class RecoveriesTable extends Queries {
         if ((await tx.execute(used, tokenHash)).length === 0) throw new Refused('no token');
         await endSessions(tx, username);
         await removePasskeys(tx, accountId);
-        await outdateAccount(tx, username);
+        await markAccountStale(tx, username);
         await recordAudit(tx, { at: now, account: username, action: 'recovered' });
         await insertSession(tx, { ...session, username, accountId, now });
         return 'done';

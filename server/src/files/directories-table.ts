@@ -11,7 +11,7 @@ import {
 import { readPages } from '../platform/sql/pages.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
-import { outdateAccount, outdateDir } from '../upkeep/documents-table.ts';
+import { markAccountStale, markDirStale } from '../upkeep/documents-table.ts';
 import { joinHalves, moveUsageToRoot, recordChange } from './quota.ts';
 import { tooManyDirs } from './refusals.ts';
 
@@ -96,7 +96,7 @@ export class DirectoriesTable extends Queries {
       await requireLiveAccount(tx, accountId);
       const [row] = await tx.execute<{ dir_id: number }>(INSERT, owner, name, now);
       if (!row) return undefined;
-      await outdateAccount(tx, owner);
+      await markAccountStale(tx, owner);
       await recordChange(tx, owner);
       // Counted after `recordChange` has locked the owner's sums, so that concurrent calls count one after the other.
       const [count] = await tx.query<{ count: number }>(
@@ -160,7 +160,7 @@ export class DirectoriesTable extends Queries {
       if (!placeholder) return 'taken';
       await tx.execute('DELETE FROM dirs WHERE dir_id = ?', placeholder.dir_id);
       await tx.execute('UPDATE dirs SET name = ? WHERE dir_id = ?', name, dirId);
-      await outdateAccount(tx, owner);
+      await markAccountStale(tx, owner);
       await recordChange(tx, owner);
       return 'renamed';
     });
@@ -181,10 +181,10 @@ export async function removeDir(tx: Sql, owner: string, dirId: number): Promise<
   if (removed.length === 0) return false;
   // Transfers before files: one that completes in between has left its file for the statements below.
   await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
-  await outdateDir(tx, dirId);
+  await markDirStale(tx, dirId);
   await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);
   await recordChange(tx, owner);
   await moveUsageToRoot(tx, dirId);
-  await outdateAccount(tx, owner);
+  await markAccountStale(tx, owner);
   return true;
 }

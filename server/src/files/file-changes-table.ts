@@ -8,7 +8,7 @@ import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
 import { insertInto, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from '../transfers/transfer-rows.ts';
 import { copyVolumes } from '../transfers/volumes-table.ts';
-import { outdate } from '../upkeep/documents-table.ts';
+import { markStale } from '../upkeep/documents-table.ts';
 import { lockAnyDir, lockDir } from './directories-table.ts';
 import { COLUMNS, FILE_COLUMNS, type FileRow, isFileId, isOwn } from './files-table.ts';
 import {
@@ -129,7 +129,7 @@ export class FileChangesTable extends Queries {
            WHERE file_id = ? RETURNING rev`,
           ...[fileName, encParams, dirId ?? files.get(fileId)!.dir_id, fileId],
         );
-        await outdate(tx, fileId, row!.rev);
+        await markStale(tx, fileId, row!.rev);
       }
       const moves = names.map(({ fileId, dirId }) => {
         const file = files.get(fileId)!;
@@ -182,7 +182,7 @@ export class FileChangesTable extends Queries {
       const dirId = (await lockAnyDir(tx, file.dir_id)) ? file.dir_id : 0;
       // The directory may have changed, and the sweeper may have removed the manifest of a file without a record.
       await insertFile(tx, { ...file, dir_id: dirId, rev: file.rev + 1 });
-      await outdate(tx, file.file_id, file.rev + 1);
+      await markStale(tx, file.file_id, file.rev + 1);
       if (transfer) await insertTransfer(tx, transfer);
     });
   }
@@ -252,7 +252,7 @@ export class FileChangesTable extends Queries {
         thumbnail: copied.thumbnail,
       });
       // The manifest was written before, for the intended directory and the source as it was copied.
-      if (dirId !== target.dirId || source.rev !== copied.rev) await outdate(tx, target.fileId, 0);
+      if (dirId !== target.dirId || source.rev !== copied.rev) await markStale(tx, target.fileId, 0);
       return 'done';
     });
   }
@@ -280,7 +280,7 @@ async function moveBetween(tx: Sql, fileId: string, from: number, to: number): P
     from,
   );
   if (!row) return false;
-  await outdate(tx, fileId, row.rev);
+  await markStale(tx, fileId, row.rev);
   return true;
 }
 

@@ -1,7 +1,7 @@
 import { ADMIN, type Volume } from '@szafa/protocol';
 import { Queries, Refused, refusal } from '../platform/sql/sql.ts';
 import { entryOf, parseEntry } from '../transfers/volumes-table.ts';
-import { outdate } from '../upkeep/documents-table.ts';
+import { markStale } from '../upkeep/documents-table.ts';
 import { addExtra, isOverAllowance } from './quota.ts';
 
 /** In the store, a thumbnail is the volume of its file with this number; the others start at 1. */
@@ -50,7 +50,7 @@ export class ThumbnailsTable extends Queries {
         fileId,
       );
       if (!row) return false;
-      await outdate(tx, fileId, row.rev);
+      await markStale(tx, fileId, row.rev);
       await addExtra(tx, row.owner, growth);
       if (quota !== undefined && (await isOverAllowance(tx, row.owner || ADMIN, quota)))
         throw new Refused('over quota');

@@ -1,6 +1,6 @@
 import type { TrashCursor } from '@szafa/protocol';
 import { Queries } from '../platform/sql/sql.ts';
-import { outdateFiles } from '../upkeep/documents-table.ts';
+import { markManifestsStale } from '../upkeep/documents-table.ts';
 import { lockFiles, removeFiles } from './file-changes-table.ts';
 import { type FileListRow, isOwn, type ListOptions, selectList } from './files-table.ts';
 import { countedIn, moveUsage } from './quota.ts';
@@ -36,7 +36,7 @@ export class TrashTable extends Queries {
         trashedAt,
         list,
       );
-      await outdateFiles(tx, list);
+      await markManifestsStale(tx, list);
       const moves = changed.map((file) => ({
         ...file,
         from: countedIn(file),

@@ -3,7 +3,7 @@ import { endSessions } from '../accounts/sessions-table.ts';
 import { ALL_DIRS, joinHalves } from '../files/quota.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE, OPEN_COUNTS, parseOpenCounts } from '../transfers/transfer-rows.ts';
-import { outdateAccount } from '../upkeep/documents-table.ts';
+import { markAccountStale } from '../upkeep/documents-table.ts';
 import { type Actor, recordAudit } from './audit-table.ts';
 
 /** An account as an operator sees it. */
@@ -91,7 +91,7 @@ export class AccountRecords extends Queries {
         username,
       );
       if (changed.length === 0) return false;
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       const detail = named.map((name) => `${name} ${change[name] ?? 'as the settings say'}`).join(', ');
       const action = named.join() === 'quota_bytes' ? 'quota changed' : 'limits changed';
       await recordAudit(tx, { at: now, actor, account: username, action, detail });
@@ -106,7 +106,7 @@ export class AccountRecords extends Queries {
       if (!row || (row.disabled_at !== null) === disabled) return row !== undefined;
       const text = 'UPDATE accounts SET disabled_at = ? WHERE username = ?';
       await tx.execute(text, disabled ? now : null, username);
-      await outdateAccount(tx, username);
+      await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, actor, account: username, action: disabled ? 'disabled' : 'enabled' });
       return true;
     });

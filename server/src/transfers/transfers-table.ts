@@ -15,7 +15,7 @@ import { insertFile } from '../files/file-changes-table.ts';
 import { isOverQuota, lockUsage } from '../files/quota.ts';
 import { countSome, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
 import { deleteUpload, findUploadSession } from '../sharing/request-rows.ts';
-import { outdate, outdateFile } from '../upkeep/documents-table.ts';
+import { markFileStale, markStale } from '../upkeep/documents-table.ts';
 import {
   beginDone,
   type Creation,
@@ -202,13 +202,13 @@ export class TransfersTable extends Queries {
       );
       if (!row) {
         // Our manifest may have replaced that of the request that finished it, or been written after the file was deleted.
-        await outdateFile(tx, stored.file_id);
+        await markFileStale(tx, stored.file_id);
         const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
         return (await tx.query(done, stored.transfer_id)).length === 1;
       }
       await insertFile(tx, toFile({ ...row, enc_params: stored.enc_params }, now));
       await forgetReceived(tx, row.file_id);
-      if (stored.dir_id !== row.dir_id || stored.owner !== row.owner) await outdate(tx, row.file_id, 0);
+      if (stored.dir_id !== row.dir_id || stored.owner !== row.owner) await markStale(tx, row.file_id, 0);
       return true;
     });
   }

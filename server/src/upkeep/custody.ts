@@ -3,7 +3,7 @@ import type { Metadata } from '../metadata.ts';
 import { isNoSpace, StoreUnavailable } from '../platform/errors.ts';
 import type { Log } from '../platform/log/log.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
-import { isForeign, newMark, StoreRefused, settleStore } from './store-identity.ts';
+import { isForeign, newMark, pairStores, StoreRefused } from './store-identity.ts';
 
 /** The least time between two renewals of the mark, which follow new files. */
 const RENEW_MS = 10_000;
@@ -67,7 +67,7 @@ export class Custody {
 
   async #check(): Promise<{ ours: boolean; mark: string | undefined }> {
     const { metadata, volumes } = this.#deps;
-    const { facts, mark } = await settleStore(metadata.store, volumes).catch(async (error: unknown) => {
+    const { facts, mark } = await pairStores(metadata.store, volumes).catch(async (error: unknown) => {
       // An operator has given the store to another database.
       if (error instanceof StoreRefused && error.found !== undefined)
         await metadata.store.contest(this.#now());

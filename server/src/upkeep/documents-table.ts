@@ -45,8 +45,8 @@ export class DocumentsTable extends Queries {
     return rows.map((row) => row.file_id);
   }
 
-  outdate(fileId: string): Promise<void> {
-    return this.sql.transaction((tx) => outdateFile(tx, fileId));
+  markStale(fileId: string): Promise<void> {
+    return this.sql.transaction((tx) => markFileStale(tx, fileId));
   }
 
   /**
@@ -138,7 +138,7 @@ export class DocumentsTable extends Queries {
 }
 
 /** Marks the manifest of a file as out of date, in the transaction that raised its `rev`. */
-export async function outdate(tx: Sql, fileId: string, rev: number): Promise<void> {
+export async function markStale(tx: Sql, fileId: string, rev: number): Promise<void> {
   await tx.execute(
     `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
      ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
@@ -148,7 +148,7 @@ export async function outdate(tx: Sql, fileId: string, rev: number): Promise<voi
 }
 
 /** Marks the manifests of the files in a JSON list of ids. */
-export async function outdateFiles(tx: Sql, list: string): Promise<void> {
+export async function markManifestsStale(tx: Sql, list: string): Promise<void> {
   await tx.execute(
     `INSERT INTO stale_manifests (file_id, rev)
      SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.amongListed}
@@ -158,19 +158,19 @@ export async function outdateFiles(tx: Sql, list: string): Promise<void> {
 }
 
 /** Marks the manifest of a file without a change to the file, which may be gone. */
-export async function outdateFile(tx: Sql, fileId: string): Promise<void> {
+export async function markFileStale(tx: Sql, fileId: string): Promise<void> {
   const [row] = await tx.execute<{ rev: number }>(
     'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev',
     fileId,
   );
-  await outdate(tx, fileId, row?.rev ?? 0);
+  await markStale(tx, fileId, row?.rev ?? 0);
 }
 
 /**
  * Marks all files of a directory, before their `rev` is raised. Locks the files first, as every change of a file does
  * before it marks the manifest: this order prevents deadlocks.
  */
-export async function outdateDir(tx: Sql, dirId: number): Promise<void> {
+export async function markDirStale(tx: Sql, dirId: number): Promise<void> {
   await tx.query(
     `SELECT COUNT(*) AS held FROM (SELECT file_id FROM files WHERE dir_id = ? ${tx.dialect.forUpdate}) AS inside`,
     dirId,
@@ -183,7 +183,7 @@ export async function outdateDir(tx: Sql, dirId: number): Promise<void> {
 }
 
 /** Marks the document of an account as out of date, in the transaction that changed the account. */
-export async function outdateAccount(tx: Sql, username: string): Promise<void> {
+export async function markAccountStale(tx: Sql, username: string): Promise<void> {
   const raise = 'ON CONFLICT (account_id) DO UPDATE SET rev = account_documents.rev + 1';
   if (username === ADMIN) {
     await tx.execute(

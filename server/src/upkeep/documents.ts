@@ -31,7 +31,7 @@ export class DocumentQueue {
       ),
       new Queue(
         (after) => documents.staleManifests(after, PAGE),
-        (id) => refile(stores, id),
+        (id) => rewriteManifest(stores, id),
       ),
     ];
   }
@@ -72,7 +72,7 @@ class Queue {
 }
 
 /** Writes the manifest of a file again, or removes it if the file is gone. */
-export async function refile({ metadata, volumes }: Stores, fileId: string): Promise<void> {
+export async function rewriteManifest({ metadata, volumes }: Stores, fileId: string): Promise<void> {
   const file = await metadata.files.get(fileId);
   if (!file) {
     // Removing the group removes its manifest as well.

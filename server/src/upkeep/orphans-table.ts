@@ -54,7 +54,7 @@ export class OrphansTable extends Queries {
   }
 
   /** Makes the group garbage, unless a record names it by now. */
-  doom(id: string, now: number): Promise<boolean> {
+  makeGarbage(id: string, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       if (!(await claimOrphan(tx, id))) return false;
       await tx.execute('INSERT INTO garbage (file_id, not_before) VALUES (?, ?)', id, now);

@@ -45,7 +45,7 @@ export class OrphanSearch {
     }
     const until = performance.now() + sliceMs;
     for await (const groups of pages(this.#deps.volumes.groups(round.after!))) {
-      const found = await sortOut(this.#deps.metadata, groups, now);
+      const found = await splitKnown(this.#deps.metadata, groups, now);
       round = {
         ...round,
         after: groups.at(-1)!.id,
@@ -69,9 +69,9 @@ export class OrphanSearch {
       );
       return;
     }
-    for await (const { file_id: id, first_seen } of noted(metadata)) {
+    for await (const { file_id: id, first_seen } of recordedOrphans(metadata)) {
       if (first_seen > now - DAY_MS || (await volumes.hasManifest(id))) continue;
-      if (!(await metadata.orphans.doom(id, now))) continue;
+      if (!(await metadata.orphans.makeGarbage(id, now))) continue;
       log.warn({ group: id }, 'deleting a volume group that has no record and no manifest');
       metrics.add('szafa_orphans_removed_total');
     }
@@ -83,7 +83,7 @@ function isTooMany({ groups, orphans }: OrphanRound): boolean {
 }
 
 /** Divides groups into known and unknown ones, leaving out unknown ones that are new. */
-export async function sortOut(
+export async function splitKnown(
   { orphans }: Metadata,
   groups: Group[],
   now: number,
@@ -94,7 +94,9 @@ export async function sortOut(
 }
 
 /** Lists all recorded orphans. */
-export async function* noted({ orphans }: Metadata): AsyncGenerator<{ file_id: string; first_seen: number }> {
+export async function* recordedOrphans({
+  orphans,
+}: Metadata): AsyncGenerator<{ file_id: string; first_seen: number }> {
   for (let page = await orphans.list('', PAGE); page.length > 0; ) {
     yield* page;
     page = await orphans.list(page.at(-1)!.file_id, PAGE);

@@ -50,7 +50,7 @@ export const isForeign = ({ marks }: StoreFacts, mark: string | undefined) =>
  * store has it. A store that cannot be read throws, and is never mistaken for one without an id. The store is read first,
  * because its marks are written to the database before.
  */
-export async function settleStore(
+export async function pairStores(
   record: StoreRecord,
   volumes: VolumeStore,
 ): Promise<{ facts: StoreFacts; mark: string | undefined }> {

@@ -101,7 +101,7 @@ export class StoreRecord extends Queries {
 }
 
 /** Makes the store, as `identify` found it, the database's own. */
-export async function takeStore(
+export async function adoptStore(
   tx: Sql,
   { id, mark }: { id: string; mark: string | undefined },
 ): Promise<void> {
@@ -110,7 +110,7 @@ export async function takeStore(
 }
 
 /** For a database that takes over another one's content and store; the store gets the new id next. */
-export async function handOver(tx: Sql, id: string, { marks, contestedAt }: StoreFacts): Promise<void> {
+export async function takeOverStore(tx: Sql, id: string, { marks, contestedAt }: StoreFacts): Promise<void> {
   const text = 'UPDATE store SET store_id = ?, confirmed = 0, custody_marks = ?, contested_at = ?';
   await tx.execute(text, id, marks.join(' '), contestedAt);
 }

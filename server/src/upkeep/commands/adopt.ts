@@ -1,6 +1,6 @@
 import { type Report, UsageError } from '../../operator/commands/report.ts';
 import { identify, identityOf, isForeign } from '../store-identity.ts';
-import { takeStore } from '../store-record.ts';
+import { adoptStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 
 export const ADOPT_USAGE = `usage: szafa-server adopt [--store ID]
@@ -46,7 +46,7 @@ export async function adopt(
   const isOurs = found === own && contestedAt === null && !isForeign(facts, mark);
   if (!isOurs) {
     const identity = await identify(metadata.store, volumes);
-    await sql.transaction((tx) => takeStore(tx, identity));
+    await sql.transaction((tx) => adoptStore(tx, identity));
     await volumes.writeNote('service-id', facts.serviceId);
   }
   report.line({

@@ -11,9 +11,9 @@ import type { OpenVolume, VolumeName } from '../../platform/volumes/store.ts';
 import { isStreaming } from '../../transfers/streamed-table.ts';
 import type { TransferRow } from '../../transfers/transfer-rows.ts';
 import { type CheckProgress, isFinished } from '../checks-table.ts';
-import { accountDocument, refile, writeAccount } from '../documents.ts';
+import { accountDocument, rewriteManifest, writeAccount } from '../documents.ts';
 import { FileWalk } from '../file-walk.ts';
-import { pages, sortOut } from '../orphans.ts';
+import { pages, splitKnown } from '../orphans.ts';
 import { serviceOf } from '../store-identity.ts';
 import { VolumeCheck, type VolumeFault } from '../volume-check.ts';
 import type { Pair } from './pair.ts';
@@ -168,8 +168,8 @@ class FsckWalk extends FileWalk {
     const mends = repair && isSpecified;
     if (!(await volumes.manifest(id))) {
       await this.#report('files without a manifest', file, {}, mends, async () => {
-        await metadata.documents.outdate(id);
-        await refile(pair, id);
+        await metadata.documents.markStale(id);
+        await rewriteManifest(pair, id);
       });
     }
     const known = new Set(specs.map(nameOf));
@@ -255,7 +255,7 @@ async function isDocumented({ metadata, volumes }: Pair, id: string): Promise<bo
 /** Records and reports orphans; the server or an operator removes them. */
 async function recordOrphans({ metadata, volumes }: Pair, now: number, report: Report): Promise<void> {
   for await (const groups of pages(volumes.groups())) {
-    const { unknown } = await sortOut(metadata, groups, now);
+    const { unknown } = await splitKnown(metadata, groups, now);
     await metadata.orphans.note(unknown, now);
     for (const id of unknown) {
       if (await volumes.hasManifest(id)) report.problem('files without a record', { file: id });

@@ -8,13 +8,15 @@ import { type Report, UsageError } from '../../operator/commands/report.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
 import { inParallel } from '../../platform/parallel.ts';
 import { insertInto, type Sql, type Value } from '../../platform/sql/sql.ts';
+import { type Body, copyInto } from '../../platform/volumes/body.ts';
 import { newName } from '../../platform/volumes/names.ts';
+import type { OpenVolume } from '../../platform/volumes/store.ts';
 import { copyShareParts } from '../../sharing/share-rows.ts';
 import { insertReceived, isStreaming } from '../../transfers/streamed-table.ts';
 import type { TransferRow } from '../../transfers/transfer-rows.ts';
 import { insertVolumes } from '../../transfers/volumes-table.ts';
-import { identityOf, newStoreId, settleStore } from '../store-identity.ts';
-import { handOver } from '../store-record.ts';
+import { identityOf, newStoreId, pairStores } from '../store-identity.ts';
+import { takeOverStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
 
@@ -58,11 +60,12 @@ const GROUPS_AT_ONCE = 16;
  * belongs to one database.
  */
 export async function migrateStores(from: Pair, to: Pair, report: Report): Promise<void> {
-  if (!(await isEmpty(to.sql))) throw new UsageError('the target database is not empty; migrate needs an empty one');
+  if (!(await isEmpty(to.sql)))
+    throw new UsageError('the target database is not empty; migrate needs an empty one');
   const facts = await from.metadata.store.get();
   await to.metadata.store.setServiceId(facts.serviceId);
   const stays = (await identityOf(to.volumes)).id === facts.id;
-  if (!stays) await settleStore(to.metadata.store, to.volumes);
+  if (!stays) await pairStores(to.metadata.store, to.volumes);
   report.expect(await sumOf(from.sql));
   await inParallel(groupsOf(from.sql), GROUPS_AT_ONCE, (group) => copyGroup(from, to, group, report));
   // Without all volumes, no rows are copied: a partial copy must not look like a complete one.
@@ -72,7 +75,7 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
     await copyRows(from, tx, report);
     if (!stays) return;
     await copyGarbage(from.sql, tx);
-    await handOver(tx, id, facts);
+    await takeOverStore(tx, id, facts);
   });
   await to.sql.advanceSerials?.();
   // Last, because from then on the source database is refused.

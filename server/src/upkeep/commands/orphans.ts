@@ -1,7 +1,7 @@
 import { CONTESTED, type Report, reportBroken, UsageError } from '../../operator/commands/report.ts';
 import { BrokenDocument } from '../../platform/volumes/documents.ts';
 import type { Manifest, VolumeStore } from '../../platform/volumes/store.ts';
-import { noted } from '../orphans.ts';
+import { recordedOrphans } from '../orphans.ts';
 import type { Pair } from './pair.ts';
 import { AccountRescue } from './rescue-accounts.ts';
 import { FileRescue } from './rescue-files.ts';
@@ -33,7 +33,7 @@ export async function decideOrphans(
 }
 
 async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise<void> {
-  for await (const { file_id: id, first_seen } of noted(metadata)) {
+  for await (const { file_id: id, first_seen } of recordedOrphans(metadata)) {
     const isFile = await volumes.hasManifest(id);
     const manifest = isFile ? await readable(volumes, id) : undefined;
     report.line({
@@ -59,7 +59,7 @@ async function readable(volumes: VolumeStore, id: string): Promise<Manifest | un
 async function removeOrphans({ metadata }: Pair, ids: AsyncIterable<string>, report: Report): Promise<void> {
   if ((await metadata.store.get()).contestedAt !== null) throw new UsageError(CONTESTED);
   for await (const id of ids) {
-    if (await metadata.orphans.doom(id, Date.now())) report.count('orphans removed');
+    if (await metadata.orphans.makeGarbage(id, Date.now())) report.count('orphans removed');
     else report.problem('groups that are not orphans', { group: id });
   }
 }
@@ -80,7 +80,7 @@ async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Repor
 async function* chosen({ metadata }: Pair, ids: string[], all: boolean): AsyncGenerator<string> {
   if (all === ids.length > 0) throw new UsageError('name orphans, or use --all, but not both');
   const wanted = new Set(ids);
-  for await (const { file_id: id } of noted(metadata)) {
+  for await (const { file_id: id } of recordedOrphans(metadata)) {
     if (all || wanted.delete(id)) yield id;
   }
   const [unknown] = wanted;

@@ -19,7 +19,7 @@ import {
   requireVolumes,
   SweepLock,
 } from '../../stores.ts';
-import { isForeign, settleStore } from '../store-identity.ts';
+import { isForeign, pairStores } from '../store-identity.ts';
 
 /** A database and a volume store, opened for a command. */
 export interface Pair {
@@ -54,7 +54,7 @@ export async function openPair(config: Config): Promise<Pair> {
   const pair = await openStores(config);
   try {
     if (config.s3) await requireVolumes(pair.volumes);
-    const { facts, mark } = await settleStore(pair.metadata.store, pair.volumes);
+    const { facts, mark } = await pairStores(pair.metadata.store, pair.volumes);
     // After a restore, this command may be the first to notice the contest.
     if (isForeign(facts, mark)) await pair.metadata.store.contest(Date.now());
     return pair;

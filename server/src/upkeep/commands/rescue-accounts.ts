@@ -7,7 +7,7 @@ import type { Report } from '../../operator/commands/report.ts';
 import type { Sql } from '../../platform/sql/sql.ts';
 import { BrokenDocument } from '../../platform/volumes/documents.ts';
 import type { AccountDocument, Manifest } from '../../platform/volumes/store.ts';
-import { outdateAccount } from '../documents-table.ts';
+import { markAccountStale } from '../documents-table.ts';
 import type { Pair } from './pair.ts';
 import type { PasswordFile } from './password-file.ts';
 
@@ -87,7 +87,7 @@ export class AccountRescue {
     // Before the account, so that no password is lost.
     if (this.#mode !== 'nothing') await this.#file!.add(username, password);
     const made = { account_id: accountId, username, password_hash, created_at: new Date().toISOString() };
-    return (await this.#make(made, (tx) => outdateAccount(tx, username))) ? username : undefined;
+    return (await this.#make(made, (tx) => markAccountStale(tx, username))) ? username : undefined;
   }
 
   /** False if another account has the name. */

@@ -10,7 +10,7 @@ import { newName } from '../../platform/volumes/names.ts';
 import type { Manifest } from '../../platform/volumes/store.ts';
 import { completionDigest } from '../../transfers/streamed-table.ts';
 import { entryOf, forgetVolumes, insertVolumes } from '../../transfers/volumes-table.ts';
-import { outdate, outdateAccount } from '../documents-table.ts';
+import { markAccountStale, markStale } from '../documents-table.ts';
 import { claimOrphan } from '../orphans-table.ts';
 import type { Pair } from './pair.ts';
 import { type AccountRescue, isTime, type RescueMode } from './rescue-accounts.ts';
@@ -123,7 +123,7 @@ export class FileRescue {
         thumbnail: thumbnail && !lacksThumbnail ? entryOf(thumbnail) : null,
         trashed_at: manifest.trashed_at === undefined ? 0 : Date.parse(manifest.trashed_at),
       });
-      if (differs) await outdate(tx, file_id, rev);
+      if (differs) await markStale(tx, file_id, rev);
       return true;
     });
     if (seq !== undefined) this.#numbers.delete(seq);
@@ -184,7 +184,7 @@ export class FileRescue {
       `rescued ${dirId}`,
       Date.now(),
     );
-    if (made.length > 0) await outdateAccount(tx, owner);
+    if (made.length > 0) await markAccountStale(tx, owner);
   }
 }
 

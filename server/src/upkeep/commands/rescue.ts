@@ -2,7 +2,7 @@ import { type Report, reportBroken, UsageError } from '../../operator/commands/r
 import { inParallel } from '../../platform/parallel.ts';
 import { pages } from '../orphans.ts';
 import { identify, isForeign, serviceOf } from '../store-identity.ts';
-import { takeStore } from '../store-record.ts';
+import { adoptStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
 import { AccountRescue, type RescueMode } from './rescue-accounts.ts';
@@ -34,7 +34,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   const identity = await identify(metadata.store, volumes);
   await takeServiceId(pair, report);
   await sql.transaction(async (tx) => {
-    await takeStore(tx, identity);
+    await adoptStore(tx, identity);
     await tx.execute('DELETE FROM timestamps WHERE name = ?', UNDER_WAY);
   });
 }
@@ -56,7 +56,7 @@ export async function rescueMissing(
   if (facts.contestedAt === null && !isForeign(facts, identity.mark)) return;
   // With problems the contest stays, so that nothing is removed before an operator has looked at them.
   if (dryRun || report.problems > 0) report.line({ store: 'contested' });
-  else await pair.sql.transaction((tx) => takeStore(tx, identity));
+  else await pair.sql.transaction((tx) => adoptStore(tx, identity));
 }
 
 /** Clients derive their login secrets from the service id: with another one, no password would work. */

@@ -55,8 +55,8 @@ export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncG
   }
 }
 
-export const filesOf = (sql: Sql, after = 0) =>
-  rowsOf(sql, 'files', after) as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
+export const filesOf = (sql: Sql) =>
+  rowsOf(sql, 'files') as AsyncGenerator<unknown> as AsyncGenerator<FileRow>;
 
 /** Lists open uploads. */
 export async function* uploadsOf(sql: Sql): AsyncGenerator<TransferRow> {

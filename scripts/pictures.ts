@@ -89,7 +89,7 @@ async function account(page: Page): Promise<void> {
 
 async function makeFolder(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'New folder', exact: true }).click();
-  await page.getByLabel('Name of the folder').fill(name);
+  await page.getByLabel('Folder name').fill(name);
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await heading(page, name);
 }
@@ -159,8 +159,8 @@ async function functions(page: Page): Promise<void> {
 
   await open(page, 'All files');
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  await page.getByText('Devices and tokens').waitFor();
+  await page.getByRole('menuitem', { name: 'Account' }).click();
+  await page.getByText('Sessions').waitFor();
   await take(page, 'account');
   await page.keyboard.press('Escape');
 }
@@ -215,9 +215,9 @@ async function transfers(page: Page, line: SlowLine): Promise<void> {
 async function sharing(page: Page): Promise<void> {
   await choose(page, 'Holiday', 'Share by a link');
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Note for those who open it').fill('The three days on the ridge, as promised.');
+  await dialog.getByLabel('Message (optional)').fill('The three days on the ridge, as promised.');
   await take(page, 'share');
-  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  await dialog.getByRole('button', { name: 'Create link' }).click();
   const link = await dialog.locator('.shared-link').innerText();
   await page.keyboard.press('Escape');
   const visitor = await page.context().newPage();

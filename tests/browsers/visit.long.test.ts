@@ -93,9 +93,9 @@ async function visit(driver: Driver, folder: string): Promise<void> {
   await fill(driver, { username, password: PASSWORD, repeat: PASSWORD });
   await submit(driver);
   await shows(driver, 'h1', 'Your recovery key');
-  await pressed(driver, 'I have written it down');
-  await pressed(driver, 'Go on without it');
-  await pressed(driver, 'Go on without it');
+  await pressed(driver, 'I’ve saved it');
+  await pressed(driver, 'Skip for now');
+  await pressed(driver, 'Skip for now');
   await shows(driver, 'h1', 'All files');
 
   await driver.choose(

@@ -1,7 +1,7 @@
 /** Bugs of the web app. One list, as that of the SDK. */
 import type { Mutant } from '../../scripts/mutants.ts';
 
-const CABINET = 'tests/worker/file-index.test.ts';
+const FILE_INDEX = 'tests/worker/file-index.test.ts';
 const KEYS = 'tests/worker/keys.test.ts';
 const ZIP = 'tests/worker/zip.test.ts';
 const OUTLET = 'tests/worker/outlet.test.ts';
@@ -14,9 +14,9 @@ export const mutants: Mutant[] = [
   {
     name: 'a list of an account that has left is kept for the next',
     file: 'web/src/files/file-index.worker.ts',
-    find: '    requireSame(szafa, this.#szafa);\n',
+    find: '    requireSameAccount(szafa, this.#szafa);\n',
     replace: '',
-    tests: [CABINET],
+    tests: [FILE_INDEX],
   },
   {
     name: 'the fingerprint of changed keys is there to be copied',
@@ -62,7 +62,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a preview is not kept in a sandbox',
-    file: 'web/src/core/bridge/calls.ts',
+    file: 'web/src/core/bridge/messages.ts',
     find: 'img-src data:; sandbox"',
     replace: 'img-src data:"',
     tests: [OUTLET],
@@ -228,42 +228,42 @@ export const mutants: Mutant[] = [
     file: 'web/src/files/file-index.worker.ts',
     find: 'const found = this.#entries.get(fileId);',
     replace: 'const found = this.#entries.get(fileId) ?? ({ record: { file_name: fileId } } as never);',
-    tests: [CABINET],
+    tests: [FILE_INDEX],
   },
   {
     name: 'a file that could not be opened once never can',
     file: 'web/src/files/file-index.worker.ts',
     find: '    opening.catch(() => this.#open.delete(key));\n',
     replace: '',
-    tests: [CABINET],
+    tests: [FILE_INDEX],
   },
   {
     name: 'a file stays open under the name it had',
     file: 'web/src/files/file-index.worker.ts',
     find: 'const key = `${fileId}/${record.file_name}`;',
     replace: 'const key = fileId;',
-    tests: [CABINET],
+    tests: [FILE_INDEX],
   },
   {
     name: 'a file that was not verified gets its name',
     file: 'web/src/core/tasks.worker.ts',
     find: '        await target.abort(error);\n',
     replace: '        await target.close();\n',
-    tests: [CABINET],
+    tests: [FILE_INDEX],
   },
   {
     name: 'a transfer that a person stops fails as a broken one',
     file: 'web/src/core/tasks.worker.ts',
     find: 'throw stop.signal.aborted ? stop.signal.reason : error;',
     replace: 'throw error;',
-    tests: [CABINET],
+    tests: [FILE_INDEX],
   },
   {
     name: 'the end of a transfer may go untold',
     file: 'web/src/core/tasks.worker.ts',
-    find: 'now - last < TELL_EVERY_MS && progress.done < total',
-    replace: 'now - last < TELL_EVERY_MS',
-    tests: [CABINET],
+    find: 'now - last < REPORT_EVERY_MS && progress.done < total',
+    replace: 'now - last < REPORT_EVERY_MS',
+    tests: [FILE_INDEX],
   },
   {
     name: 'a copy of a handle is a key of zeros',
@@ -352,7 +352,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a note of an upload is kept for an account that has left',
     file: 'web/src/worker/main.ts',
-    find: '    for (const { username } of notes) requireUser(signedIn.szafa, username);\n',
+    find: '    for (const { username } of uploads) requireUser(szafa(), username);\n',
     replace: '',
     tests: [LATE],
   },
@@ -444,21 +444,21 @@ export const mutants: Mutant[] = [
   {
     name: 'a sign-out that is told late ends the session that has begun since',
     file: 'web/src/accounts/session.ts',
-    find: "(await call('isKept').catch(() => false)) ||",
+    find: "(await call('isStored').catch(() => false)) ||",
     replace: '',
     tests: ['tests/web/switching.test.ts'],
   },
   {
     name: 'a password is changed for the account that came while it was judged',
     file: 'web/src/accounts/account-panel.tsx',
-    find: '    requireStill(who);\n',
+    find: '    requireSignedIn(who);\n',
     replace: '',
     tests: ['tests/web/switching-steps.test.ts'],
   },
   {
     name: 'codes are turned off for the account that came while a passkey was asked for',
     file: 'web/src/accounts/second-factor.tsx',
-    find: '    requireStill(who);\n',
+    find: '    requireSignedIn(who);\n',
     replace: '',
     tests: ['tests/web/switching-steps.test.ts'],
   },
@@ -479,7 +479,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a menu deletes whatever has the name of its file by now',
     file: 'web/src/files/operations.ts',
-    find: 'const rows = asCalledNow(meant);',
+    find: 'const rows = withCurrentNames(meant);',
     replace: 'const rows = meant;',
     tests: ['tests/web/keyboard.test.ts'],
   },
@@ -493,8 +493,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a deleted account takes the session of the next one',
     file: 'web/src/accounts/session.worker.ts',
-    find: 'return kept.forgetAll(token);',
-    replace: 'return kept.forgetAll();',
+    find: 'return sessionStore.forgetAll(token);',
+    replace: 'return sessionStore.forgetAll();',
     tests: ['tests/web/switching.test.ts'],
   },
   {

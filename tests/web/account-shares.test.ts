@@ -41,8 +41,8 @@ async function goTo(page: Page, place: string): Promise<void> {
 async function shareWith(page: Page, row: string, username: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   if ((await dialog.count()) === 0) await choose(page, row, 'Share');
-  await dialog.getByLabel('Who gets it').selectOption('an account of this server');
-  await dialog.getByLabel('Name of the account').fill(username);
+  await dialog.getByLabel('Share with').selectOption('A user on this server');
+  await dialog.getByLabel('Username').fill(username);
   await dialog.getByRole('button', exactly('Share')).click();
 }
 
@@ -52,7 +52,7 @@ const close = (page: Page) => page.getByRole('dialog').getByRole('button', exact
 async function lookAtKeys(page: Page) {
   await page.getByRole('button', { name: 'Contacts and fingerprints' }).click();
   const dialog = page.getByRole('dialog');
-  const others = dialog.getByRole('list', { name: 'Those you share with' });
+  const others = dialog.getByRole('list', { name: 'Your contacts' });
   await others.waitFor();
   return { dialog, others, own: await dialog.locator('.fingerprint').first().innerText() };
 }
@@ -73,7 +73,7 @@ test('two accounts share with each other through the page, and other keys than b
 
   // Nothing yet, on his side.
   await goTo(his, 'Shared with me');
-  await his.getByText('Nobody shares anything with you').waitFor();
+  await his.getByText('Nothing shared with you yet').waitFor();
 
   const data = randomBytes(70_000);
   await makeFolder(hers, 'gift');
@@ -82,8 +82,8 @@ test('two accounts share with each other through the page, and other keys than b
   await open(hers, 'All files');
   await shareWith(hers, 'gift', 'nobody_has_this');
   const dialog = hers.getByRole('dialog');
-  await dialog.getByText('There is no such account').waitFor();
-  await dialog.getByLabel('Name of the account').and(hers.locator(':focus[aria-invalid=true]')).waitFor();
+  await dialog.getByText('No user with that name').waitFor();
+  await dialog.getByLabel('Username').and(hers.locator(':focus[aria-invalid=true]')).waitFor();
   const size = hers.viewportSize()!;
   await hers.setViewportSize({ width: 360, height: 560 });
   const seen = () =>
@@ -96,8 +96,8 @@ test('two accounts share with each other through the page, and other keys than b
   await until(seen);
   await hers.setViewportSize(size);
   await shareWith(hers, 'gift', alice);
-  await dialog.getByText('These are your own files.').waitFor();
-  await dialog.getByLabel('Note', { exact: true }).fill('for <b>you</b>');
+  await dialog.getByText('That’s you.').waitFor();
+  await dialog.getByLabel('Message (optional)', { exact: true }).fill('for <b>you</b>');
   await shoot(hers, 'share-account');
   await shareWith(hers, 'gift', ` ${bob} `);
   await dialog.getByRole('heading', { name: `Shared with ${bob}` }).waitFor();
@@ -107,10 +107,10 @@ test('two accounts share with each other through the page, and other keys than b
 
   // He finds it, and reads it; what he sees of her keys is what she sees, and the other way round.
   await his.reload();
-  const line = his.getByRole('list', { name: 'What others share with you' }).getByRole('listitem').first();
+  const line = his.getByRole('list', { name: 'Shared with you' }).getByRole('listitem').first();
   await line.getByText(new RegExp(`from ${alice} · 2 files, 68 KB`)).waitFor();
-  await line.getByText('keys not compared').waitFor();
-  await his.getByRole('button', exactly('Show the files of gift')).click();
+  await line.getByText('Not verified').waitFor();
+  await his.getByRole('button', exactly('Show files of gift')).click();
   await his.getByText('for <b>you</b>').waitFor();
   await shoot(his, 'received');
   const wide = await his.evaluate(() => document.documentElement.scrollWidth);
@@ -120,7 +120,7 @@ test('two accounts share with each other through the page, and other keys than b
   await his.keyboard.press('Escape');
   assert.ok(data.equals(await readFile(await saved(his, 'Download data.bin'))), 'the bytes of a file');
   const out = join(browser.folder, 'received-zip');
-  execFileSync('unzip', ['-q', await saved(his, 'Download all as a zip'), '-d', out]);
+  execFileSync('unzip', ['-q', await saved(his, 'Download all as zip'), '-d', out]);
   assert.ok(data.equals(await readFile(join(out, 'gift/data.bin'))));
   assert.equal(await readFile(join(out, 'gift/poem.txt'), 'utf8'), 'so much depends');
 
@@ -133,33 +133,33 @@ test('two accounts share with each other through the page, and other keys than b
     await route.fulfill({ json: { shares: [{ ...good, id: 'A'.repeat(22), letter }, good] } });
   });
   await his.reload();
-  const all = his.getByRole('list', { name: 'What others share with you' }).getByRole('listitem');
-  await all.getByText(`This was not signed by ${alice}, or was changed on the way`).waitFor();
-  await all.getByText('keys not compared').waitFor();
+  const all = his.getByRole('list', { name: 'Shared with you' }).getByRole('listitem');
+  await all.getByText(`This wasn’t signed by ${alice}, or it was changed on the way`).waitFor();
+  await all.getByText('Not verified').waitFor();
   assert.equal(await all.count(), 2);
   await his.context().unroute('**/api/shared');
   await his.reload();
-  await line.getByText('keys not compared').waitFor();
+  await line.getByText('Not verified').waitFor();
 
   const { others, own } = await lookAtKeys(his);
   assert.equal(own, seenOfHim);
   const seenOfHer = await others.locator('.fingerprint').innerText();
   await shoot(his, 'contacts');
-  await others.getByRole('button', { name: `I have compared it: ${alice}` }).press('Enter');
-  await others.getByText('compared', { exact: true }).waitFor();
+  await others.getByRole('button', { name: `Mark as verified: ${alice}` }).press('Enter');
+  await others.getByText('Verified', { exact: true }).waitFor();
   // By the keyboard alone it goes on where it was.
   await until(() => others.getByRole('listitem').evaluate((one) => one.contains(document.activeElement)));
   await close(his);
-  await line.getByText('keys compared', { exact: true }).waitFor();
+  await line.getByText('Verified', { exact: true }).waitFor();
   // Whoever goes elsewhere meanwhile stays there.
   const held = Promise.withResolvers<Route>();
   await hers.context().route('**/api/accounts/*/identity', (route) => held.resolve(route), { times: 1 });
-  await dialog.getByRole('button', { name: `I have compared it: ${bob}` }).press('Enter');
+  await dialog.getByRole('button', { name: `Mark as verified: ${bob}` }).press('Enter');
   const answer = await held.promise;
   const elsewhere = dialog.getByRole('button', exactly('Close')).first();
   await elsewhere.focus();
   await answer.continue();
-  await dialog.getByText(`Its keys are those that you have compared with ${bob}.`).waitFor();
+  await dialog.getByText(`You’ve verified the keys of ${bob}.`).waitFor();
   await hers.evaluate(
     () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
   );
@@ -172,14 +172,14 @@ test('two accounts share with each other through the page, and other keys than b
   // She ends it. He is told so where he looks, and later has nothing of it.
   await goTo(hers, 'Shared');
   const shared = hers.getByRole('list', exactly('Shared')).getByRole('listitem');
-  await shared.getByText(`for ${bob} · 2 files`).waitFor();
-  await hers.getByRole('button', exactly(`End the share of gift with ${bob}`)).click();
-  await hers.getByRole('dialog').getByRole('button', exactly('End it')).click();
-  await hers.getByText('You share nothing').waitFor();
-  await his.getByRole('button', exactly('Show the files of gift')).click();
-  await line.getByText('Its owner has ended this').waitFor();
+  await shared.getByText(`with ${bob} · 2 files`).waitFor();
+  await hers.getByRole('button', exactly(`Stop sharing gift with ${bob}`)).click();
+  await hers.getByRole('dialog').getByRole('button', exactly('Stop sharing')).click();
+  await hers.getByText('Nothing shared yet').waitFor();
+  await his.getByRole('button', exactly('Show files of gift')).click();
+  await line.getByText('Its owner stopped sharing it').waitFor();
   await his.reload();
-  await his.getByText('Nobody shares anything with you').waitFor();
+  await his.getByText('Nothing shared with you yet').waitFor();
 
   // What he compared outlives a sign-out, without her name.
   await signOut(his);
@@ -202,12 +202,12 @@ test('two accounts share with each other through the page, and other keys than b
   await shoot(his, 'share-refused');
   await close(his);
   await goTo(his, 'Shared with me');
-  await line.getByText(`This came with other keys than ${alice} had before`).waitFor();
-  assert.equal(await his.getByRole('button', { name: /^Show the files/ }).count(), 0);
+  await line.getByText(`The keys of ${alice} have changed`).waitFor();
+  assert.equal(await his.getByRole('button', { name: /^Show files of/ }).count(), 0);
   await shoot(his, 'received-changed');
-  await line.getByRole('button', exactly('Look at the keys')).click();
+  await line.getByRole('button', exactly('Check the keys')).click();
   const keys = his.getByRole('dialog');
-  const typed = keys.getByLabel(`Fingerprint, as ${alice} reads it out`);
+  const typed = keys.getByLabel(`Fingerprint read out by ${alice}`);
   const now = await anew.fingerprint();
   assert.notEqual(now, seenOfHer);
   assert.equal(await keys.getByText(now.slice(0, 11)).count(), 0, 'nothing to copy it from');
@@ -218,13 +218,13 @@ test('two accounts share with each other through the page, and other keys than b
   await accept('12345');
   await keys.getByText('A fingerprint has 60 digits.').waitFor();
   await accept(seenOfHer);
-  await keys.getByText('have another fingerprint').waitFor();
+  await keys.getByText('doesn’t match the keys').waitFor();
   await shoot(his, 'contact-changed');
   await accept(now.replaceAll(' ', ''));
-  await keys.getByText(`These are the keys of ${alice} from now on.`).waitFor();
+  await keys.getByText(`The new keys of ${alice} are accepted.`).waitFor();
   await close(his);
-  await line.getByText('keys compared', { exact: true }).waitFor();
-  await his.getByRole('button', exactly('Show the files of me.txt')).click();
+  await line.getByText('Verified', { exact: true }).waitFor();
+  await his.getByRole('button', exactly('Show files of me.txt')).click();
   await his.getByRole('button', exactly('me.txt')).click();
   await his.getByRole('dialog').getByText('it is me').waitFor();
   await his.keyboard.press('Escape');
@@ -233,7 +233,7 @@ test('two accounts share with each other through the page, and other keys than b
   // And back: what the page shares, another client of hers reads.
   await his.goto(`${service.url}/#/`);
   await shareWith(his, 'own.txt', alice);
-  await his.getByText(`Its keys are those that you have compared with ${alice}.`).waitFor();
+  await his.getByText(`You’ve verified the keys of ${alice}.`).waitFor();
   await close(his);
   const [back] = await anew.sharedWithMe();
   assert.deepEqual([back!.from, back!.title, back!.problem], [bob, 'own.txt', undefined]);
@@ -243,9 +243,9 @@ test('two accounts share with each other through the page, and other keys than b
   assert.equal(Buffer.from(await read.file(1, ticket).readRange(0, 100)).toString(), 'mine');
   await goTo(his, 'Shared with me');
 
-  await his.getByRole('button', exactly('Put me.txt away')).click();
-  await his.getByRole('dialog').getByRole('button', exactly('Put away')).click();
-  await his.getByText('Nobody shares anything with you').waitFor();
+  await his.getByRole('button', exactly('Remove me.txt')).click();
+  await his.getByRole('dialog').getByRole('button', exactly('Remove')).click();
+  await his.getByText('Nothing shared with you yet').waitFor();
   assert.deepEqual(
     (await anew.links()).map(({ ended }) => ended),
     ['ended'],

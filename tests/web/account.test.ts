@@ -35,8 +35,8 @@ const inside = (page: Page) => page.getByRole('heading', { name: 'All files' }).
 
 async function openAccount(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  await page.getByRole('heading', { name: 'Devices and tokens' }).waitFor();
+  await page.getByRole('menuitem', { name: 'Account' }).click();
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
 }
 
 /** That there is nothing to scroll sideways; a busy browser takes a while to get there. */
@@ -84,15 +84,15 @@ test('an account from its recovery key to its end, in one visit', async () => {
   await press(page, 'Print');
   assert.equal(await page.evaluate(() => Reflect.get(globalThis, 'printed')), 1);
   assert.equal((await onPaper(page)).trim(), sheet.trim(), 'only the sheet is printed');
-  await press(page, 'I have written it down');
+  await press(page, 'I’ve saved it');
   assert.ok(
     !(await page.locator('body').innerText()).includes(first.slice(0, 4)),
     'it is not to be read off',
   );
   await shoot(page, 'recovery-key-asked');
-  await page.getByLabel(/^Type groups/).fill('ABCD EFGH');
+  await page.getByLabel(/^Enter groups/).fill('ABCD EFGH');
   await press(page, 'Confirm');
-  await alert(page, /not what was shown/);
+  await alert(page, /don’t match/);
   await press(page, 'Show it again');
   await confirmKey(page, first);
   assert.ok(!(await page.content()).includes(first.slice(0, 4)), 'it is shown once');
@@ -122,30 +122,33 @@ test('an account from its recovery key to its end, in one visit', async () => {
     /\d:\d\d/,
     'what the server does not know exactly',
   );
-  await page.getByText('There is a recovery key.').waitFor();
+  await page.getByText('You have a recovery key.').waitFor();
   await shoot(page, 'account');
   await fitsPhone(page);
-  await devices.filter({ hasText: '<b>Ann</b>' }).getByRole('button', { name: /^End/ }).click();
-  await page.getByText('1 session ended').waitFor();
+  await devices
+    .filter({ hasText: '<b>Ann</b>' })
+    .getByRole('button', { name: /^Sign out/ })
+    .click();
+  await page.getByText('1 session signed out').waitFor();
   await until(async () => (await devices.count()) === 2);
   await assert.rejects(program.api.call('me'), /unknown|expired/);
 
   // Another password: this session goes on, the others end and are told why.
   const focused = page.locator(':focus');
-  await press(page, 'Change the password');
+  await press(page, 'Change password');
   await page.getByLabel('Current password').and(focused).waitFor();
   await press(page, 'Cancel');
-  await page.getByRole('button', { name: 'Change the password' }).and(focused).waitFor();
+  await page.getByRole('button', { name: 'Change password' }).and(focused).waitFor();
   await page.keyboard.press('Enter');
   await shoot(page, 'account-password');
   const change = async (current: string, next: string) => {
     await page.getByLabel('Current password').fill(current);
     await page.getByLabel('New password', { exact: true }).fill(next);
     await page.getByLabel('Repeat password').fill(next);
-    await page.getByLabel('Change the password').getByRole('button', { name: 'Change the password' }).click();
+    await page.getByLabel('Change password').getByRole('button', { name: 'Change password' }).click();
   };
   await change(PASSWORD, PASSWORD);
-  await alert(page, /you have already/);
+  await alert(page, /already your password/);
   await change(PASSWORD, 'password1');
   await alert(page, /too easy to guess/);
   const labels = await page.evaluateHandle(() => {
@@ -156,16 +159,16 @@ test('an account from its recovery key to its end, in one visit', async () => {
     return said;
   });
   await change('not the password', NEXT);
-  await alert(page, /The password is wrong/);
+  await alert(page, /Wrong password/);
   await page.getByLabel('Current password').and(page.locator(':focus[aria-invalid=true]')).waitFor();
   const describes = await focused.getAttribute('aria-describedby');
-  assert.equal(await page.locator(`[id="${describes}"]`).innerText(), 'The password is wrong.');
-  assert.ok(!(await labels.evaluate((said) => [...said])).includes('Unlocking…'));
+  assert.equal(await page.locator(`[id="${describes}"]`).innerText(), 'Wrong password.');
+  assert.ok(!(await labels.evaluate((said) => [...said])).includes('Signing in…'));
   await change(PASSWORD, NEXT);
-  await page.getByText('The password is changed.').waitFor();
+  await page.getByText('Password changed.').waitFor();
   await until(async () => (await devices.count()) === 1);
   await other.evaluate(() => dispatchEvent(new Event('online')));
-  await other.getByText(/session ended.*password was changed/).waitFor();
+  await other.getByText(/session expired.*password was changed/).waitFor();
   await shoot(other, 'session-ended');
   await signIn(other, username);
   await alert(other, /Wrong username or password/);
@@ -176,29 +179,29 @@ test('an account from its recovery key to its end, in one visit', async () => {
 
   // Sessions that are ended from elsewhere, all at once.
   await openAccount(page);
-  await press(page, 'End all others');
-  await page.getByText('1 session ended').waitFor();
+  await press(page, 'Sign out everywhere else');
+  await page.getByText('1 session signed out').waitFor();
   // It asks now and then, and when the line is back: which of the two comes first is all the same.
   await other.evaluate(() => dispatchEvent(new Event('online')));
-  await other.getByText(/Your session ended/).waitFor();
+  await other.getByText(/You’ve been signed out/).waitFor();
   await other.context().close();
 
   // A new recovery key; who does not want to confirm it is warned, and keeps the one before.
-  await press(page, 'Make a new recovery key');
+  await press(page, 'Create a new recovery key');
   const skipped = await keyShown(page);
-  await press(page, 'Go on without it');
-  await page.getByText('whoever forgets the password loses all files').waitFor();
+  await press(page, 'Skip for now');
+  await page.getByText('you’ll lose your files').waitFor();
   await shoot(page, 'recovery-key-skipped');
-  await press(page, 'Go on without it');
+  await press(page, 'Skip for now');
   await inside(page);
   assert.deepEqual([await counts(username, first), await counts(username, skipped)], [true, false]);
   await openAccount(page);
-  await press(page, 'Make a new recovery key');
+  await press(page, 'Create a new recovery key');
   const second = await keyShown(page);
   await typeKey(page, second);
   await page.getByLabel('Your password').fill(PASSWORD);
   await press(page, 'Confirm');
-  await alert(page, /The password is wrong/);
+  await alert(page, /Wrong password/);
   await shoot(page, 'recovery-key-renewed');
   await page.getByLabel('Your password').fill(NEXT);
   await press(page, 'Confirm');
@@ -214,13 +217,13 @@ test('an account from its recovery key to its end, in one visit', async () => {
     await page.getByLabel('Recovery key').fill(key);
     await page.getByLabel('New password', { exact: true }).fill(LAST);
     await page.getByLabel('Repeat password').fill(LAST);
-    await press(page, 'Set the password and sign in');
+    await press(page, 'Set password and sign in');
   };
   const mistyped = `${second.slice(0, -1)}${second.endsWith('0') ? '1' : '0'}`;
   await recover(mistyped);
   await alert(page, /mistyped/);
   await recover(sheet);
-  await alert(page, /username or the recovery key is wrong/);
+  await alert(page, /Wrong username or recovery key/);
   await recover(second.toLowerCase().replaceAll('-', ' '));
   const third = await keyShown(page);
   assert.deepEqual([await counts(username, second), await counts(username, third)], [false, true]);
@@ -230,21 +233,21 @@ test('an account from its recovery key to its end, in one visit', async () => {
   // The end: what is lost is said, and name and password are asked for.
   const token = await tokenOf(page);
   await openAccount(page);
-  await press(page, 'Delete the account');
-  const remove = page.getByLabel('Delete the account');
+  await press(page, 'Delete account');
+  const remove = page.getByLabel('Delete account');
   await remove.getByText('This deletes 1 file,').waitFor();
   await shoot(page, 'account-delete');
   const tryToDelete = async (name: string, password: string) => {
-    await remove.getByLabel(/^Type the name/).fill(name);
+    await remove.getByLabel(/^Type “/).fill(name);
     await remove.getByLabel('Your password').fill(password);
-    await remove.getByRole('button', { name: 'Delete the account' }).click();
+    await remove.getByRole('button', { name: 'Delete account' }).click();
   };
   await tryToDelete('somebody', LAST);
-  await alert(page, /not the name/);
+  await alert(page, /isn’t the name/);
   await tryToDelete(username, NEXT);
-  await alert(page, /The password is wrong/);
+  await alert(page, /Wrong password/);
   await tryToDelete(username, LAST);
-  await page.getByText(`The account ${username} is deleted`).waitFor();
+  await page.getByText(`The account ${username} and everything in it`).waitFor();
   assert.equal((await send(service.url, { path: '/api/auth/me', token })).status, 401);
   await signIn(page, username, LAST);
   await alert(page, /Wrong username or password/);
@@ -276,10 +279,10 @@ test('older, foreign, missing and broken keys, and another server: what is so, a
 
   const broken = `${newer.slice(0, 60)}${newer[60] === 'A' ? 'B' : 'A'}${newer.slice(61)}`;
   for (const [keys, title, next] of [
-    [older, 'The server shows older keys than before', /restored from a backup/],
-    [foreign, 'The server shows somebody else’s keys', /Ask whoever runs it/],
-    [undefined, 'The server says that this account has no keys', /szafa-server rescue/],
-    [broken, 'The keys of this account are damaged', /in a backup/],
+    [older, 'The server sent older keys than before', /restored from a backup/],
+    [foreign, 'The server sent somebody else’s keys', /Contact your administrator/],
+    [undefined, 'The server says this account has no keys', /szafa-server rescue/],
+    [broken, 'The keys of this account are damaged', /a backup of them/],
   ] as const) {
     between.status = (path, status) => (path === '/api/account/keys' && keys === undefined ? 404 : status);
     between.inward = (path, body) =>
@@ -311,8 +314,8 @@ test('older, foreign, missing and broken keys, and another server: what is so, a
   const logins = () => between.requests.filter(({ path }) => path === '/api/auth/login').length;
   const before = logins();
   await signIn(page, username);
-  await alert(page, /This is not the server of before/);
-  await page.getByText(/set up anew, and you want to begin again there/).waitFor();
+  await alert(page, /This server’s identity has changed/);
+  await page.getByText(/set up again and you want to start over there/).waitFor();
   await shoot(page, 'other-server');
   assert.equal(logins(), before);
   between.inward = (_path, body) => body;

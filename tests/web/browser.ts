@@ -253,9 +253,9 @@ export async function confirmKey(page: Page, key: string, password?: string): Pr
 }
 
 export async function typeKey(page: Page, key: string): Promise<void> {
-  await page.getByRole('button', { name: 'I have written it down' }).click();
-  const field = page.getByLabel(/^Type groups/);
-  const [first, second] = (await page.getByText(/^Type groups/).innerText()).match(/\d+/g)!.map(Number);
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
+  const field = page.getByLabel(/^Enter groups/);
+  const [first, second] = (await page.getByText(/^Enter groups/).innerText()).match(/\d+/g)!.map(Number);
   const groups = key.split('-');
   await field.fill(`${groups[first! - 1]} ${groups[second! - 1]}`.toLowerCase());
 }
@@ -276,8 +276,8 @@ export async function counts(server: string, username: string, text: string): Pr
 /** Registers through the page, without a recovery key. */
 export async function register(page: Page, username = freshName()): Promise<string> {
   await fillRegistration(page, username);
-  await page.getByLabel('Make a recovery key').uncheck();
-  await page.getByLabel('I have saved my password somewhere safe').check();
+  await page.getByLabel('Create a recovery key (recommended)').uncheck();
+  await page.getByLabel('I’ve saved my password somewhere safe').check();
   await page.getByRole('button', { name: 'Create an account', exact: true }).click();
   await page.getByRole('heading', { name: 'All files' }).waitFor();
   return username;
@@ -423,7 +423,7 @@ export async function open(page: Page, place: string): Promise<void> {
 /** Makes a folder where the page is, and is in it then. */
 export async function makeFolder(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'New folder', exact: true }).click();
-  await page.getByLabel('Name of the folder').fill(name);
+  await page.getByLabel('Folder name').fill(name);
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 }

@@ -59,7 +59,7 @@ test('a download into a file that the person names; one that failed is tried aga
     await route.fulfill({ response, body });
   });
   await choose(page, 'saved.bin', 'Download');
-  const again = page.getByRole('button', { name: 'Try saved.bin again' });
+  const again = page.getByRole('button', { name: 'Retry saved.bin' });
   await again.waitFor();
   assert.deepEqual(await picked(page), { 'saved.bin': sha256(Buffer.alloc(0)) }, 'nothing half-verified');
   await context.unroute('**/api/files/*/chunk/3');
@@ -91,7 +91,7 @@ for (const how of ['ignores', 'shows', 'breaks off'] as const) {
       await until(() => pings === 3);
     }
     await page.getByText('The browser refused or cancelled this download.').waitFor();
-    await page.getByRole('button', { name: 'Try refused.bin again' }).waitFor();
+    await page.getByRole('button', { name: 'Retry refused.bin' }).waitFor();
     pings = 0;
     await page.clock.runFor(25_000);
     assert.equal(pings, 0, 'nothing keeps the service worker awake');

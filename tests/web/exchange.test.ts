@@ -99,7 +99,7 @@ test('neither password nor key, name or content goes to the service', async (t) 
   await confirmKey(page, key);
   const { authSecret, kek } = await keysOf(username);
   await page.getByRole('button', { name: 'New folder' }).click();
-  await page.getByLabel('Name of the folder').fill('Thoughts on gardens');
+  await page.getByLabel('Folder name').fill('Thoughts on gardens');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { name: 'Thoughts on gardens' }).waitFor();
   const content = 'nobody else reads this '.repeat(400_000);

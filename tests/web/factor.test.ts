@@ -16,8 +16,8 @@ const laterCode = (secret: string, step: number) => codeOf(secret, Math.max(step
 
 async function openAccount(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  await page.getByRole('heading', { name: 'Second factor' }).waitFor();
+  await page.getByRole('menuitem', { name: 'Account' }).click();
+  await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor();
 }
 
 test('codes are turned on and off, and asked for at a sign-in', async () => {
@@ -30,24 +30,24 @@ test('codes are turned on and off, and asked for at a sign-in', async () => {
 
   // Off, with password and code.
   await openAccount(page);
-  await page.getByText('Each sign-in asks for a code').waitFor();
-  await press(page, 'Ask for no code any more');
+  await page.getByText('You’ll need a code').waitFor();
+  await press(page, 'Turn off two-factor authentication');
   await page.getByLabel('Your password').fill('not the password');
   await page.getByRole('textbox', { name: 'Code' }).fill(laterCode(old, first));
   await press(page, 'Turn off');
-  await alert(page, /The password is wrong/);
+  await alert(page, /Wrong password/);
   await page.getByLabel('Your password').fill(PASSWORD);
   await page.getByRole('textbox', { name: 'Code' }).fill(codeOf(old, first));
   await press(page, 'Turn off');
-  await alert(page, /The code is wrong, or was used already/);
+  await alert(page, /The code is wrong or was already used/);
   await page.getByRole('textbox', { name: 'Code' }).fill(laterCode(old, first));
   await press(page, 'Turn off');
-  await page.getByText('From now on a sign-in needs the password only.').waitFor();
+  await page.getByText('Two-factor authentication is off.').waitFor();
 
   // On, with a new secret.
-  await press(page, 'Ask for a code as well');
+  await press(page, 'Turn on two-factor authentication');
   await page.getByRole('img', { name: 'QR code with the secret' }).waitFor();
-  await page.getByText('this account has no recovery key. Make one first').waitFor();
+  await page.getByText('you don’t have a recovery key. Create one first').waitFor();
   await shoot(page, 'second-factor');
   const secret = (await page.locator('.totp-secret').innerText()).replaceAll(' ', '');
   assert.match(secret, /^[A-Z2-7]{32}$/);
@@ -59,7 +59,7 @@ test('codes are turned on and off, and asked for at a sign-in', async () => {
   const step = stepAt(Date.now());
   await page.getByRole('textbox', { name: 'Code' }).fill(codeOf(secret, step));
   await press(page, 'Turn on');
-  await page.getByText('From now on a sign-in asks for a code.').waitFor();
+  await page.getByText('Two-factor authentication is on.').waitFor();
   await page.keyboard.press('Escape');
 
   // The way in.
@@ -78,7 +78,7 @@ test('codes are turned on and off, and asked for at a sign-in', async () => {
   await shoot(page, 'code-asked');
   await page.getByRole('textbox', { name: 'Code' }).fill(codeOf(secret, step));
   await press(page, 'Sign in');
-  await alert(page, /The code is wrong, or was used already/);
+  await alert(page, /The code is wrong or was already used/);
   const next = laterCode(secret, step);
   await page.getByRole('textbox', { name: 'Code' }).fill(`${next.slice(0, 3)} ${next.slice(3)}`);
   await press(page, 'Sign in');

@@ -15,8 +15,8 @@ test('by the link of an invitation an account is made; without one the form asks
       await page.getByLabel('Username').fill(username);
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
       await page.getByLabel('Repeat password').fill(PASSWORD);
-      await page.getByLabel('Make a recovery key').uncheck();
-      await page.getByLabel('I have saved my password somewhere safe').check();
+      await page.getByLabel('Create a recovery key (recommended)').uncheck();
+      await page.getByLabel('I’ve saved my password somewhere safe').check();
     };
     const create = () => page.getByRole('button', { name: 'Create an account', exact: true }).click();
     await page.getByLabel('Invitation').waitFor();
@@ -33,10 +33,10 @@ test('by the link of an invitation an account is made; without one the form asks
     await other.getByLabel('Username').fill(freshName());
     await other.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await other.getByLabel('Repeat password').fill(PASSWORD);
-    await other.getByLabel('Make a recovery key').uncheck();
-    await other.getByLabel('I have saved my password somewhere safe').check();
+    await other.getByLabel('Create a recovery key (recommended)').uncheck();
+    await other.getByLabel('I’ve saved my password somewhere safe').check();
     await other.getByRole('button', { name: 'Create an account', exact: true }).click();
-    await other.getByText('This invitation is not valid').waitFor();
+    await other.getByText('This invitation isn’t valid').waitFor();
     await other.getByLabel('Invitation').fill(await invite());
     await other.getByRole('button', { name: 'Create an account', exact: true }).click();
     await other.getByRole('heading', { name: 'All files' }).waitFor();

@@ -79,13 +79,13 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   // What an address says is told behind the account's menu.
   await page.getByRole('button', { name: /^Account: / }).focus();
   await keyboard.press('Enter');
-  await focusIs(page, 'Account and devices');
+  await focusIs(page, 'Account');
   await keyboard.press('ArrowDown');
   await focusIs(page, 'Settings');
   await keyboard.press('ArrowDown');
   await focusIs(page, 'About szafa');
   await keyboard.press('Enter');
-  await page.getByRole('dialog').getByText('The folder that you are in is part of the address').waitFor();
+  await page.getByRole('dialog').getByText('The folder you’re in is part of the address').waitFor();
   await keyboard.press('Escape');
   await page.waitForFunction(() => document.activeElement?.classList.contains('avatar'));
   await page.getByRole('button', { name: 'New folder' }).focus();
@@ -98,7 +98,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await keyboard.press('u');
   assert.equal((await chooser).isMultiple(), true);
   await keyboard.press('/');
-  await focusIs(page, 'Filter by name');
+  await focusIs(page, 'Search all files');
   await keyboard.type('u/');
   await page.getByText('No name contains “u/”').waitFor();
   await keyboard.press('Escape');
@@ -254,7 +254,7 @@ test('Delete in a menu is for the file that it was opened for, though another on
   for (const name of ['renamed.txt', 'mine.txt']) await row(page, name).waitFor();
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
-  await page.getByText('Moved to the trash').waitFor();
+  await page.getByText('Moved to trash').waitFor();
   assert.deepEqual(await shown(page), ['mine.txt']);
 });
 

@@ -50,7 +50,7 @@ test('the language is that of the browser, until somebody chooses another; the c
   await page.getByRole('dialog', { name: 'Ustawienia' }).waitFor();
   await page.getByText('1 plik', { exact: true }).waitFor();
   await row(page, 'notes.txt').getByText('1,5 KB').waitFor();
-  await page.getByLabel('Kolory').selectOption('Ciemne');
+  await page.getByLabel('Wygląd').selectOption('Ciemny');
   assert.equal(await coloursOf(page), 'dark');
   await page.keyboard.press('Escape');
   await page.reload();
@@ -75,9 +75,9 @@ test('a name in other letters than the account has gets a hint, and one that is 
     await page.getByText('Wrong username or password.').waitFor();
   };
   await attempt(name.toUpperCase(), PASSWORD);
-  await page.getByText(`did you mean ${name}?`).waitFor();
+  await page.getByText(`Did you mean ${name}?`).waitFor();
   await attempt(name, `${PASSWORD}!`);
-  assert.equal(await page.getByText('did you mean').count(), 0);
+  assert.equal(await page.getByText('Did you mean').count(), 0);
 });
 
 interface Look {
@@ -194,7 +194,7 @@ test('so can every state of files: folders, tiles, versions, the trash; and a fi
   await see('folder');
 
   await pick(page, note);
-  await page.getByRole('heading', { name: 'This is there already' }).waitFor();
+  await page.getByRole('heading', { name: 'File already exists' }).waitFor();
   await see('collision');
   await dialog.getByRole('button', { name: 'Replace' }).click();
   await row(page, 'note.md').getByText('2 versions').waitFor();
@@ -222,7 +222,7 @@ test('so can every state of files: folders, tiles, versions, the trash; and a fi
   await row(page, 'note.md').getByRole('checkbox').check();
   await see('chosen');
   await keyboard.press('Escape');
-  for (const layout of ['Grid', 'Pictures by month', 'List']) {
+  for (const layout of ['Grid', 'Photos', 'List']) {
     await page.getByRole('button', { name: layout, exact: true }).click();
     if (layout !== 'List') await see(layout);
   }

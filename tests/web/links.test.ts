@@ -88,7 +88,7 @@ suite('links', () => {
         await page.getByRole('button', { name: 'Open', exact: true }).click();
       };
       await unlock('one goose');
-      await page.getByText('The passphrase is wrong.').waitFor();
+      await page.getByText('Wrong passphrase.').waitFor();
       await assertReadable(page, 'a wrong passphrase');
       await unlock('two geese');
       await page.getByRole('heading', { name: 'given', exact: true }).waitFor();
@@ -107,10 +107,10 @@ suite('links', () => {
       await page.keyboard.press('Escape');
       await page.reload();
       await unlock('two geese');
-      await page.getByText('The last download has begun').waitFor();
+      await page.getByText('The last download has started').waitFor();
       const large = await bytesOf(await save(page, 'Download large.bin'));
       assert.ok(large.equals(contents['large.bin']!), 'the bytes of a file');
-      const zip = await save(page, 'Download all as a zip');
+      const zip = await save(page, 'Download all as zip');
       assert.equal(zip.suggestedFilename(), 'given.zip');
       const out = join(browser.folder, 'shared-zip');
       const env = { ...process.env, LC_ALL: 'C.UTF-8' };
@@ -127,9 +127,9 @@ suite('links', () => {
         body[body.length - 1]! ^= 1;
         await route.fulfill({ response, body });
       });
-      const broken = await save(page, 'Download all as a zip');
+      const broken = await save(page, 'Download all as zip');
       assert.notEqual(await broken.failure(), null);
-      await page.getByText('This was changed since it was uploaded').waitFor();
+      await page.getByText('This was changed after it was uploaded').waitFor();
       await assertReadable(page, 'a failed download');
 
       assert.ok(asked.some((one) => one.includes('/api/') && one.includes('/chunk/')));
@@ -154,7 +154,7 @@ suite('links', () => {
         await late.page.goto('about:blank');
         await late.page.goto(to);
       };
-      await told('Ten link jest wykorzystany');
+      await told('Limit pobrań tego linku został wyczerpany');
       await assertReadable(late.page, 'used up');
       await until(() => Date.now() > expiresAt.getTime());
       await go(short);
@@ -164,16 +164,16 @@ suite('links', () => {
       await go(opened);
       await told('Ten link jest niepełny');
       await go(`${address}#${key}`);
-      await told('Nie ma tu takiego linku');
+      await told('Ten link nie istnieje');
       await go(`${opened}#${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`);
-      await told('To nie jest to, do czego ten link powstał');
+      await told('Ten link nie pasuje do plików');
       await go(`${opened}?from=mail#${key}`);
       await told('given');
       await assertReadable(late.page, 'files in Polish');
       const id = opened.slice(opened.lastIndexOf('/') + 1);
       await device.ok(['unshare', id]);
       await late.page.reload();
-      await told('Ten link jest zakończony');
+      await told('Ten link już nie działa');
     } finally {
       await device.remove();
     }
@@ -192,17 +192,17 @@ suite('links', () => {
     await choose(page, 'For them', 'Share');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('2 files, 68 KB').waitFor();
-    await dialog.getByLabel('Ends').selectOption('after a day');
-    await dialog.getByLabel('Downloads').fill('2');
-    await dialog.getByLabel('Passphrase', { exact: true }).fill('a swan');
-    await dialog.getByLabel('Note for those who open it').fill('with love');
+    await dialog.getByLabel('Expires').selectOption('In 1 day');
+    await dialog.getByLabel('Download limit').fill('2');
+    await dialog.getByLabel('Passphrase (optional)', { exact: true }).fill('a swan');
+    await dialog.getByLabel('Message (optional)').fill('with love');
     await shoot(page, 'share');
-    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    await dialog.getByRole('button', { name: 'Create link' }).click();
     const link = await dialog.locator('.shared-link').innerText();
     await dialog.getByRole('img', { name: 'QR code of the link' }).waitFor();
-    await dialog.getByText('a hostile one could serve a page that takes the key').waitFor();
+    await dialog.getByText('a hostile server could send a page that steals the key').waitFor();
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await dialog.getByRole('button', { name: 'Copy the link' }).click();
+    await dialog.getByRole('button', { name: 'Copy link' }).click();
     await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === link);
     await shoot(page, 'share-made');
     await dialog.getByRole('button', { name: 'Close' }).last().click();
@@ -217,12 +217,12 @@ suite('links', () => {
       await page.getByRole('navigation').getByRole('button', { name: 'Shared', exact: true }).click();
       await page.getByRole('heading', { name: 'Shared', level: 1 }).waitFor();
       const line = page.getByRole('list', { name: 'Shared' }).getByRole('listitem');
-      await line.getByText(/3 files, 68 KB · 1 of 2 downloads · until .* · with a passphrase/).waitFor();
+      await line.getByText(/3 files, 68 KB · 1 of 2 downloads · expires .* · passphrase/).waitFor();
       await shoot(page, 'shared');
       await page.reload();
-      await line.getByRole('button', { name: 'End the link of For them' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'End the link' }).click();
-      await page.getByText('You share nothing').waitFor();
+      await line.getByRole('button', { name: 'Stop sharing For them' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop sharing' }).click();
+      await page.getByText('Nothing shared yet').waitFor();
     } finally {
       await device.remove();
     }

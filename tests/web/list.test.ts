@@ -96,19 +96,19 @@ test(`${ALL} with sealed names: sorted, filtered, scrolled and chosen without la
   // What a search needs is sorted before its first key, as soon as the page is idle; who asks after it comes after it.
   await page.evaluate(() => new Promise<void>((resolve) => requestIdleCallback(() => resolve())));
   const sorted = await compared();
-  await page.getByLabel('Filter by name').fill('REPORT 99');
+  await page.getByLabel('Search all files').fill('REPORT 99');
   await page.getByText(new RegExp(`^Found: .*\\b${usually(37, 279)} files`)).waitFor();
   const more = (await compared()) - sorted;
   assert.ok(more < FILES / 2, `${more} names were compared at a key`);
-  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await page.getByRole('button', { name: 'Clear search' }).click();
   await sortBy('Size', 'descending');
   assert.match((await cells())[1]!, usually(/^2(\.0)? KB$/, /^9\.8 KB$/));
   await sortBy('Size', 'ascending');
   assert.deepEqual((await cells()).slice(0, 2), ['Report 0.pdf', '0 B']);
-  await page.getByLabel('Filter by name').fill('REPORT 99');
+  await page.getByLabel('Search all files').fill('REPORT 99');
   await page.getByText(new RegExp(`^Found: .*\\b${usually(37, 279)} files`)).waitFor();
   assert.ok((await shown(page)).every((name) => name.includes('99')));
-  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await page.getByRole('button', { name: 'Clear search' }).click();
   await page.getByText(ALL, { exact: true }).waitFor();
 
   const before = await unused();
@@ -175,7 +175,7 @@ test('hostile names of folders are shown as text, in every tab', async () => {
   for (const [at, name] of hostile.entries()) {
     await open(page, 'All files');
     await page.getByRole('button', { name: 'New folder', exact: true }).click();
-    await page.getByLabel('Name of the folder').fill(name);
+    await page.getByLabel('Folder name').fill(name);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('heading', { name: cleaned[at]!, level: 1 }).waitFor();
     // Its address leads to it again.
@@ -237,9 +237,9 @@ test('what is dropped in a folder stays there; a browser without handles finds e
   await page.getByRole('treeitem', { name: 'Many 102' }).waitFor();
   await open(page, 'Many');
   await page.getByText('1 folder, 101 files', { exact: true }).waitFor();
-  await page.getByLabel('Filter by name').fill('still');
+  await page.getByLabel('Search all files').fill('still');
   await row(page, 'still.txt').getByText('Many/deep/er', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await page.getByRole('button', { name: 'Clear search' }).click();
 
   await open(page, 'All files');
   await makeFolder(page, 'Taxes');

@@ -23,8 +23,8 @@ test('loading and failing lists', async () => {
   await context.unroute('**/api/quota');
   await context.route('**/api/quota', (route) => route.fulfill({ status: 500, json: { error: 'no' } }));
   await page.reload();
-  await page.getByText('The list could not be loaded').waitFor();
-  await page.getByText('The server had an error. Try again.').waitFor();
+  await page.getByText('Couldn’t load your files').waitFor();
+  await page.getByText('Something went wrong on the server. Try again.').waitFor();
   await shoot(page, 'list-failed');
   await context.unroute('**/api/quota');
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -48,7 +48,7 @@ test('a start that fails says why and offers to try again; one without an answer
     route.fulfill({ contentType: 'text/html', body: '<h1>Welcome to our hotel</h1>' }),
   );
   await page.reload();
-  await page.getByRole('heading', { name: 'This address isn’t answering as szafa.' }).waitFor();
+  await page.getByRole('heading', { name: 'The server at this address isn’t szafa.' }).waitFor();
   await shoot(page, 'start-failed');
   await context.unroute('**/api/auth/me');
   await tryAgain();
@@ -57,11 +57,11 @@ test('a start that fails says why and offers to try again; one without an answer
   const AWAY = /\/(api\/|readyz)/;
   await context.route(AWAY, (route) => route.abort());
   await page.reload();
-  await page.getByRole('heading', { name: 'The server cannot be reached.' }).waitFor();
+  await page.getByRole('heading', { name: 'Can’t reach the server.' }).waitFor();
   await page.getByText('Trying again…').waitFor();
   await shoot(page, 'start-unreachable');
   // Looked for from now on: it is told for some seconds only.
-  const told = page.getByText('The server is back.').waitFor();
+  const told = page.getByText('Back online.').waitFor();
   await context.unroute(AWAY);
   await within();
   await told;
@@ -70,7 +70,7 @@ test('a start that fails says why and offers to try again; one without an answer
   await page.evaluate(() => caches.delete('szafa-shell'));
   await context.route('**/assets/main-*', (route) => route.fulfill({ status: 404, json: { error: 'no' } }));
   await page.reload();
-  await page.getByRole('heading', { name: 'A part of this page could not be loaded.' }).waitFor();
+  await page.getByRole('heading', { name: 'Part of this page couldn’t be loaded.' }).waitFor();
   await shoot(page, 'start-part-missing');
   await context.unroute('**/assets/main-*');
   await tryAgain();
@@ -128,7 +128,7 @@ test('what is counted, said and in sight while files come, are looked for and lo
   // Transfers: a card in the corner, which folds by itself when all are done, also where it was opened by hand.
   line.bytesPerSecond = 200_000;
   await pick(page, await browser.file('film.bin', new Uint8Array(1_500_000)));
-  await page.getByText('Your files appear here as soon as they are uploaded.').waitFor();
+  await page.getByText('Your files appear here once they’re uploaded.').waitFor();
   assert.equal(await page.getByText('Nothing here yet').count(), 0);
   const card = (await page.locator('.transfers').boundingBox())!;
   assert.ok(card.width < 500 && card.height < 260 && card.y > 300, JSON.stringify(card));
@@ -143,8 +143,8 @@ test('what is counted, said and in sight while files come, are looked for and lo
   await page.getByRole('button', { name: 'New folder', exact: true }).click();
   const create = page.getByRole('button', { name: 'Create', exact: true });
   await create.click();
-  const field = page.getByLabel('Name of the folder');
-  await page.getByRole('alert').getByText('A name is needed.').waitFor();
+  const field = page.getByLabel('Folder name');
+  await page.getByRole('alert').getByText('Enter a name.').waitFor();
   await field.and(page.locator(':focus[aria-invalid=true][aria-describedby=name-fault]')).waitFor();
   await field.fill('Zażółć');
   await create.click();
@@ -158,7 +158,7 @@ test('what is counted, said and in sight while files come, are looked for and lo
   const pictures = ['one.png', 'two.png'];
   for (const name of pictures) await pick(page, await browser.file(name, png(30, 20)));
   await page.getByText('1 folder, 3 files', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Pictures by month' }).click();
+  await page.getByRole('button', { name: 'Photos' }).click();
   await page.getByText('2 files', { exact: true }).waitFor();
   await page.locator('#filter').fill('one');
   await page.getByText('Found: 1 file', { exact: true }).waitFor();

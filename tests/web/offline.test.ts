@@ -26,12 +26,12 @@ test('the page opens without its server, says so, and goes on by itself when it 
 
   await own.kill9();
   await page.reload();
-  await page.getByRole('heading', { name: 'The server cannot be reached.' }).waitFor();
+  await page.getByRole('heading', { name: 'Can’t reach the server.' }).waitFor();
   await page.getByText('Trying again…').waitFor();
   await shoot(page, 'offline-start');
 
   // Looked for from now on: it is told for some seconds only.
-  const told = page.getByText('The server is back.').waitFor();
+  const told = page.getByText('Back online.').waitFor();
   const before = await unused();
   await own.start();
   const back = performance.now();
@@ -48,11 +48,11 @@ test('the page opens without its server, says so, and goes on by itself when it 
 test('a part of the page that cannot be loaded says so, and is there once it can be', async (t) => {
   const line = await SlowLine.start(t, () => service.url);
   const { page } = await browser.visit(line.url);
-  const missing = page.getByRole('heading', { name: 'A part of this page could not be loaded.' });
+  const missing = page.getByRole('heading', { name: 'Part of this page couldn’t be loaded.' });
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
   const openAccount = async () => {
     await page.getByRole('button', { name: /^Account: / }).click();
-    await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+    await page.getByRole('menuitem', { name: 'Account' }).click();
   };
   await register(page);
 
@@ -63,7 +63,7 @@ test('a part of the page that cannot be loaded says so, and is there once it can
   await shoot(page, 'part-missing');
   line.refused = undefined;
   await press('Try again');
-  await page.getByRole('heading', { name: 'Nobody shares anything with you' }).waitFor();
+  await page.getByRole('heading', { name: 'Nothing shared with you yet' }).waitFor();
 
   line.cut();
   await openAccount();
@@ -85,7 +85,7 @@ test('a part of the page that cannot be loaded says so, and is there once it can
   line.mend();
   await openAccount();
   await press('Try again');
-  const account = page.getByRole('heading', { name: 'Devices and tokens' });
+  const account = page.getByRole('heading', { name: 'Sessions' });
   // At once, or after a reload where the browser remembers that it failed.
   const reloaded = () => page.evaluate(() => document.body?.dataset['same'] !== 'yes').catch(() => false);
   await until(async () => (await account.isVisible()) || (await reloaded()));

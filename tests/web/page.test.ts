@@ -129,7 +129,7 @@ test('over plain HTTP from elsewhere the page says why it cannot work, and what 
   await elsewhere.start();
   try {
     const { page } = await elsewhere.visit(service.url.replace('127.0.0.1', 'szafa.test'));
-    await page.getByRole('heading', { name: 'This address is not secure' }).waitFor();
+    await page.getByRole('heading', { name: 'This address isn’t secure' }).waitFor();
     await page.getByText('SZ_TLS_CERT').waitFor();
     assert.equal(await page.getByLabel('Password').count(), 0, 'no password is asked for');
     await shoot(page, 'insecure');
@@ -169,10 +169,10 @@ test('a tab with a page that does not let go of the database is told, and waited
   );
   const page = await context.newPage();
   await page.goto(service.url);
-  await page.getByText('Another tab has an older version of this page open.').waitFor();
+  await page.getByText('An older version of this page is open in another tab.').waitFor();
   // Again, as long as it is so.
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('Another tab has an older version of this page open.').waitFor();
+  await page.getByText('An older version of this page is open in another tab.').waitFor();
   await old.close();
   await page.getByRole('button', { name: 'Try again' }).click();
   await register(page);

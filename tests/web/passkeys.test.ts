@@ -20,13 +20,13 @@ async function freePort(): Promise<number> {
 
 async function openAccount(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  await page.getByRole('menuitem', { name: 'Account' }).click();
   await page.getByRole('heading', { name: 'Passkeys' }).waitFor();
 }
 
 async function add(page: Page, name: string, said: string): Promise<void> {
   await press(page, 'Add a passkey');
-  await page.getByLabel('Name of the passkey').fill(name);
+  await page.getByLabel('Passkey name').fill(name);
   await page.getByLabel('Your password').fill(PASSWORD);
   await press(page, 'Add');
   await page.getByText(said).waitFor();
@@ -69,8 +69,8 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
   const phone = await attach(true);
   const username = await register(page);
   await openAccount(page);
-  await add(page, 'my phone', 'It signs in by itself, and opens your files.');
-  await page.getByText('signs in by itself, never used').waitFor();
+  await add(page, 'my phone', 'You can sign in with it alone.');
+  await page.getByText('signs in without a password · never used').waitFor();
   assert.deepEqual(await secrets(), [zeros]);
   await page.keyboard.press('Escape');
 
@@ -95,11 +95,11 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
   await press(page, 'Remove my phone');
   await page
     .getByRole('alert')
-    .getByText(/password is wrong/)
+    .getByText(/Wrong password/)
     .waitFor();
   await page.getByLabel('Your password').fill(PASSWORD);
   await press(page, 'Remove my phone');
-  await page.getByText('The passkey is removed.').waitFor();
+  await page.getByText('Passkey removed.').waitFor();
   await page.keyboard.press('Escape');
   await signOut(page);
   await press(page, 'Sign in with a passkey');
@@ -111,14 +111,14 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
   await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: phone });
   await attach(false);
   await openAccount(page);
-  await add(page, 'blue key', 'It cannot open your files by itself.');
-  await page.getByText('beside the password, never used').waitFor();
+  await add(page, 'blue key', 'You’ll still need your password to open your files.');
+  await page.getByText('second factor · never used').waitFor();
   await page.keyboard.press('Escape');
   await signOut(page);
   await press(page, 'Sign in with a passkey');
   await page
     .getByRole('alert')
-    .getByText(/cannot open your files by itself/)
+    .getByText(/can’t open your files on its own/)
     .waitFor();
   await signIn(page, username);
   await press(page, 'Use your passkey');
@@ -126,17 +126,17 @@ test('passkeys come in by themselves where they open the keys, and stand beside 
 
   // It takes codes away for somebody who has lost the app.
   await openAccount(page);
-  await page.getByText('asks for a passkey, and takes no code').waitFor();
-  await press(page, 'Ask for a code as well');
+  await page.getByText('need a passkey to sign in. Codes are off').waitFor();
+  await press(page, 'Turn on two-factor authentication');
   const secret = (await page.locator('.totp-secret').innerText()).replaceAll(' ', '');
   await page.getByLabel('Code', { exact: true }).fill(codeOf(secret, stepAt(Date.now())));
   await page.getByLabel('Your password').fill(PASSWORD);
   await press(page, 'Turn on');
-  await page.getByText('From now on a sign-in asks for a code.').waitFor();
-  await press(page, 'Ask for no code any more');
+  await page.getByText('Two-factor authentication is on.').waitFor();
+  await press(page, 'Turn off two-factor authentication');
   await page.getByLabel('Your password').fill(PASSWORD);
   await press(page, 'Use your passkey instead of a code');
-  await page.getByText('It still asks for a passkey.').waitFor();
+  await page.getByText('You’ll still need a passkey to sign in.').waitFor();
   assert.deepEqual(
     errors.filter((one) => !/401|403/.test(one)),
     [],

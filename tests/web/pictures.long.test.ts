@@ -38,7 +38,7 @@ test('every state is accessible and has its picture, light and dark', async () =
   for (const dir of ['Holiday 2026', 'Taxes']) {
     await open(page, 'All files');
     await page.getByRole('button', { name: 'New folder', exact: true }).click();
-    await page.getByLabel('Name of the folder').fill(dir);
+    await page.getByLabel('Folder name').fill(dir);
     if (dir === 'Taxes') await shootBoth(page, 'new-directory');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('heading', { name: dir, level: 1 }).waitFor();
@@ -83,10 +83,10 @@ test('every state is accessible and has its picture, light and dark', async () =
   await shootBoth(page, 'about');
   await page.keyboard.press('Escape');
   await page.context().setOffline(true);
-  await page.getByText('You are offline').waitFor();
+  await page.getByText('You’re offline').waitFor();
   await shootBoth(page, 'offline');
   await page.context().setOffline(false);
-  await page.getByText('You are offline').waitFor({ state: 'detached' });
+  await page.getByText('You’re offline').waitFor({ state: 'detached' });
 
   await page.setViewportSize(PHONE);
   await shootBoth(page, 'phone');

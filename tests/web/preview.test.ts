@@ -101,11 +101,11 @@ test('images, texts and PDFs are shown, other files are not', async () => {
   await page.keyboard.press('Escape');
 
   await show(page, 'thing.bin');
-  await page.getByText('There is no preview').waitFor();
+  await page.getByText('No preview available').waitFor();
   await shoot(page, 'preview-none');
   await page.keyboard.press('Escape');
   await show(page, 'false.png');
-  await page.getByText('The preview could not be shown').waitFor();
+  await page.getByText('Couldn’t show the preview').waitFor();
   await page.keyboard.press('Escape');
 
   // One after the other, in the order of the list.
@@ -128,7 +128,7 @@ test('images, texts and PDFs are shown, other files are not', async () => {
     await page.getByRole('dialog').getByRole('heading', { name }).waitFor();
   }
   assert.ok(await next!.isDisabled());
-  await page.getByText('There is no preview').waitFor();
+  await page.getByText('No preview available').waitFor();
   await previous!.click();
   await page.getByRole('dialog').getByText('Żółw').waitFor();
   assert.equal(await heading.innerText(), 'poem.txt');
@@ -150,7 +150,7 @@ test('of a long text the beginning is shown, and it is said', async () => {
     await browser.file('fits.txt', `${'y'.repeat(127)}\n`.repeat(4096)),
   );
   await page.getByRole('button', { name: 'Clear finished' }).click();
-  const said = page.getByText('This shows only the beginning. Download the file to see all of it.');
+  const said = page.getByText('Only the beginning is shown. Download the file to see all of it.');
   await show(page, 'long.txt');
   await said.waitFor();
   const content = () => page.locator('dialog pre').evaluate((element) => element.textContent);

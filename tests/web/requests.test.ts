@@ -54,27 +54,27 @@ suite('requests', () => {
     await makeFolder(page, 'Inbox');
     const side = page.getByRole('navigation');
     await side.getByRole('button', { name: 'Shared', exact: true }).click();
-    await page.getByText('You share nothing').waitFor();
-    await page.getByRole('button', { name: 'Ask for files' }).click();
+    await page.getByText('Nothing shared yet').waitFor();
+    await page.getByRole('button', { name: 'Request files' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'All files' }).click();
     await dialog.getByRole('treeitem', { name: /^Inbox/ }).click();
     await dialog.getByRole('button', { name: 'Choose this folder' }).click();
-    await dialog.getByLabel('Ends').selectOption('after a day');
-    await dialog.getByLabel('Files, at most').fill('3');
-    await dialog.getByLabel('GB in all, at most').fill('0.5');
-    await dialog.getByLabel('Note for those who send').fill('the photos, please');
+    await dialog.getByLabel('Expires').selectOption('In 1 day');
+    await dialog.getByLabel('Maximum files').fill('3');
+    await dialog.getByLabel('Maximum total size (GB)').fill('0.5');
+    await dialog.getByLabel('Message (optional)').fill('the photos, please');
     await shoot(page, 'request');
-    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    await dialog.getByRole('button', { name: 'Create link' }).click();
     const link = await dialog.locator('.shared-link').innerText();
     await dialog.getByRole('img', { name: 'QR code of the link' }).waitFor();
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await dialog.getByRole('button', { name: 'Copy the link' }).click();
+    await dialog.getByRole('button', { name: 'Copy link' }).click();
     await until(async () => (await page.evaluate(() => navigator.clipboard.readText())) === link);
     await shoot(page, 'request-made');
     await dialog.getByRole('button', { name: 'Close' }).last().click();
-    const request = page.getByRole('list', { name: 'What you ask for' }).getByRole('listitem');
-    await request.getByText(/^0 of 3 files came · 0 B \/ 512 MB · until /).waitFor();
+    const request = page.getByRole('list', { name: 'File requests' }).getByRole('listitem');
+    await request.getByText(/^0 of 3 files received · 0 B \/ 512 MB · expires /).waitFor();
 
     const visitor = await browser.visit(link, { viewport: PHONE, locale: 'en-GB' });
     await visitor.page.getByText('the photos, please').waitFor();
@@ -90,7 +90,7 @@ suite('requests', () => {
 
     // Somebody who comes back to the tab sees what has come meanwhile.
     await page.evaluate(() => globalThis.dispatchEvent(new Event('focus')));
-    const came = page.getByRole('list', { name: 'What came' }).getByRole('listitem');
+    const came = page.getByRole('list', { name: 'Received' }).getByRole('listitem');
     await came
       .filter({ hasText: 'photo.bin' })
       .getByText(/^17 MB · .* · for Inbox$/)
@@ -99,31 +99,31 @@ suite('requests', () => {
     await request.getByText('full').waitFor();
     await shoot(page, 'deliveries');
     await page.getByRole('button', { name: 'Delete junk.exe' }).click();
-    await dialog.getByText('nobody can bring it back').waitFor();
-    await dialog.getByRole('button', { name: 'Delete for good' }).click();
+    await dialog.getByText('You can’t undo this').waitFor();
+    await dialog.getByRole('button', { name: 'Delete forever' }).click();
     await until(async () => (await came.count()) === 2);
-    await page.getByRole('button', { name: 'Take note.txt over' }).click();
+    await page.getByRole('button', { name: 'Save note.txt to my files' }).click();
     await dialog.getByRole('treeitem', { name: /^All files/ }).click();
-    await dialog.getByRole('button', { name: 'Take over' }).click();
+    await dialog.getByRole('button', { name: 'Save to my files' }).click();
     await until(async () => (await came.count()) === 1);
-    await page.getByRole('button', { name: 'Take it over' }).click();
-    await page.getByText('1 file taken over.').last().waitFor();
+    await page.getByRole('button', { name: 'Save to my files' }).click();
+    await page.getByText('1 file saved.').last().waitFor();
     await until(async () => (await came.count()) === 0);
 
     // What has come counts, so it is over; it leaves the list. Another one is ended, and its visitor is told.
     await request.getByRole('button', { name: 'Remove Inbox from the list' }).click();
     await until(async () => (await request.count()) === 0);
-    await page.getByRole('button', { name: 'Ask for files' }).click();
-    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Request files' }).click();
+    await dialog.getByRole('button', { name: 'Create link' }).click();
     const second = await dialog.locator('.shared-link').innerText();
     await dialog.getByRole('button', { name: 'Close' }).last().click();
     await visitor.page.goto(second);
     await told(visitor.page, 'Send files');
-    await request.getByRole('button', { name: 'End the request for All files' }).click();
-    await dialog.getByRole('button', { name: 'End the request' }).click();
-    await page.getByText('The request has ended.').waitFor();
+    await request.getByRole('button', { name: 'Close request for All files' }).click();
+    await dialog.getByRole('button', { name: 'Close request' }).click();
+    await page.getByText('Request closed.').waitFor();
     await pick(visitor.page, paths[1]!);
-    await told(visitor.page, 'This link has ended');
+    await told(visitor.page, 'This link no longer works');
 
     await open(page, 'All files');
     assert.ok(contents['note.txt'].equals(await download(page, 'note.txt')), 'what was put elsewhere');
@@ -183,7 +183,7 @@ suite('requests', () => {
 
     await told(page, 'Send files');
     await page.getByText('for <b>me</b>').waitFor();
-    await page.getByText('It takes 3 files more, 30 MB in all.').waitFor();
+    await page.getByText('You can send up to 3 more files (30 MB).').waitFor();
     await page.getByText('Open until').waitFor();
     await assertReadable(page, 'asked');
     await shoot(page, 'asked');
@@ -193,7 +193,7 @@ suite('requests', () => {
     const button = page.getByRole('button', { name: 'Choose files' });
     await drop(page, [await browser.file('żółw.txt', contents['żółw.txt'])], { onto: button });
     await page.getByText('Sent: 1 file, 8 B.').waitFor();
-    await page.getByText('It takes 2 files more').waitFor();
+    await page.getByText('You can send up to 2 more files').waitFor();
     await assertReadable(page, 'sent');
 
     const before = volumesTaken(service);
@@ -206,10 +206,10 @@ suite('requests', () => {
     line.bytesPerSecond = 256 * 1024;
     await assertReadable(page, 'sending');
     line.cut();
-    await page.getByText('The server does not answer.').waitFor();
+    await page.getByText('The server isn’t responding.').waitFor();
     await assertReadable(page, 'cut off');
     line.mend();
-    await page.getByText(/^Sending · /).waitFor();
+    await page.getByText(/^Uploading · /).waitFor();
     await page.reload();
     await page.getByText(/^Interrupted/).waitFor();
     await until(async () => (await transfers(page))[0]!.share > 0);
@@ -221,27 +221,27 @@ suite('requests', () => {
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await pick(page, large);
     await page.getByText('Sent: 1 file, 17 MB.').waitFor();
-    await page.getByText('You cannot see, change or take them back here').waitFor();
+    await page.getByText('You can’t see, change or take them back here').waitFor();
     assert.ok(taken() - already < 3, `${already} of 3 volumes before the reload, ${taken()} in all`);
     for (const [store, all] of Object.entries(await keptIn(page)))
       assert.deepEqual(all, [], `nothing stays in the browser: ${store}`);
 
     // What is too large, or one too many, is refused before it is sent; one that is given up counts no more.
-    await page.getByText('It takes 1 file more, 13 MB in all.').waitFor();
+    await page.getByText('You can send up to 1 more file (13 MB).').waitFor();
     await pick(page, await browser.file('too-large.bin', Buffer.alloc(14 * MIB)));
-    await page.getByText('This link takes no more. As much has come').waitFor();
+    await page.getByText('This link has reached its limit. As much has come').waitFor();
     await assertReadable(page, 'refused');
     await page.getByRole('button', { name: 'Cancel too-large.bin' }).click();
     line.bytesPerSecond = MIB;
     await pick(page, await browser.file('unwanted.bin', randomBytes(12 * MIB)));
-    await page.getByText(/^Sending · /).waitFor();
+    await page.getByText(/^Uploading · /).waitFor();
     const left = async () => (await owner.requests())[0]!.uploading;
     await until(async () => (await left()) === 1);
     await page.getByRole('button', { name: 'Cancel unwanted.bin' }).click();
     await until(async () => (await left()) === 0);
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     await pick(page, await browser.file('last.txt', 'the last'));
-    await told(page, 'This link takes no more');
+    await told(page, 'This link has reached its limit');
     await assertReadable(page, 'full');
 
     // The owner has them, and nobody between saw a key, a name or a byte.
@@ -270,7 +270,7 @@ suite('requests', () => {
 
     // What is over, cut off, or not right is told as that; an upload that is on its way ends with its request.
     const late = await browser.visit(through(asked), { viewport: PHONE, locale: 'pl-PL' });
-    await told(late.page, 'Ten link nie przyjmuje już więcej');
+    await told(late.page, 'Limit tego linku został wyczerpany');
     const soon = Date.now() + 6_000;
     const short = await ask(1, MIB, new Date(soon));
     const other = await ask(2, 40 * MIB);
@@ -282,23 +282,23 @@ suite('requests', () => {
     await go(address);
     await told(late.page, 'Ten link jest niepełny');
     await go(`${address}#${key.slice(0, 70)}${key[70] === 'A' ? 'B' : 'A'}${key.slice(71)}`);
-    await told(late.page, 'To nie jest to, do czego ten link powstał');
+    await told(late.page, 'Ten link nie pasuje do plików');
     await go(`${through(short).split('#')[0]}#${key}`);
-    await told(late.page, 'Nie ma tu takiego linku');
+    await told(late.page, 'Ten link nie istnieje');
     await until(() => Date.now() > soon);
     await go(through(short));
     await told(late.page, 'Ten link wygasł');
     await go(through(other));
-    await told(late.page, 'Wyślij pliki');
+    await told(late.page, 'Prześlij pliki');
     line.bytesPerSecond = MIB;
     await pick(late.page, large);
-    await late.page.getByText(/^Wysyłanie · /).waitFor();
+    await late.page.getByText(/^Przesyłanie · /).waitFor();
     await owner.endRequest(other.id);
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
-    await told(late.page, 'Ten link jest zakończony');
+    await told(late.page, 'Ten link już nie działa');
     await assertReadable(late.page, 'ended');
     await late.page.reload();
-    await told(late.page, 'Ten link jest zakończony');
+    await told(late.page, 'Ten link już nie działa');
     const stays = await keptIn(late.page);
     assert.deepEqual(
       [stays['journal'], stays['uploads']],

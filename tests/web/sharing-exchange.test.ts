@@ -31,17 +31,17 @@ test('what the command asks for the page sends, and the other way round', async 
     const { page } = await browser.visit(service.url);
     await signIn(page, username);
     await page.getByRole('navigation').getByRole('button', { name: 'Shared', exact: true }).click();
-    await page.getByRole('button', { name: 'Ask for files' }).click();
+    await page.getByRole('button', { name: 'Request files' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Make the link' }).click();
+    await dialog.getByRole('button', { name: 'Create link' }).click();
     const asked = await dialog.locator('.shared-link').innerText();
     await dialog.getByRole('button', { name: 'Close' }).last().click();
     const fromCommand = randomBytes(300_000);
     await writeFile(visitor.path('from the command.bin'), fromCommand);
     await visitor.ok(['put', 'from the command.bin', '--to', asked]);
     await page.evaluate(() => globalThis.dispatchEvent(new Event('focus')));
-    await page.getByRole('button', { name: 'Take it over' }).click();
-    await page.getByText('1 file taken over.').last().waitFor();
+    await page.getByRole('button', { name: 'Save to my files' }).click();
+    await page.getByText('1 file saved.').last().waitFor();
     await page
       .getByRole('navigation')
       .getByRole('treeitem', { name: /^All files/ })
@@ -67,8 +67,8 @@ test('what the command shares with an account is in its page, and the other way 
     await upload(page, await browser.file('his.bin', his));
     await choose(page, 'his.bin', 'Share');
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Who gets it').selectOption('an account of this server');
-    await dialog.getByLabel('Name of the account').fill(alice);
+    await dialog.getByLabel('Share with').selectOption('A user on this server');
+    await dialog.getByLabel('Username').fill(alice);
     await dialog.getByRole('button', { name: 'Share', exact: true }).click();
     await dialog.getByRole('heading', { name: `Shared with ${alice}` }).waitFor();
     const seen = await dialog.locator('.fingerprint').innerText();
@@ -83,7 +83,7 @@ test('what the command shares with an account is in its page, and the other way 
     assert.ok(his.equals(await readFile(device.path('copy.bin'))), 'command opens what the page shared');
 
     await page.getByRole('navigation').getByRole('button', { name: 'Shared with me', exact: true }).click();
-    await page.getByRole('button', { name: 'Show the files of hers.bin' }).click();
+    await page.getByRole('button', { name: 'Show files of hers.bin' }).click();
     const soon = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download hers.bin', exact: true }).click();
     assert.ok(hers.equals(await readFile(await (await soon).path())), 'page opens what the command shared');

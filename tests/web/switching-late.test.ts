@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from '@szafa/client';
 import type { Page, Route } from 'playwright-core';
-import type { UploadNote } from '../../web/src/core/bridge/calls.ts';
+import type { UnfinishedUpload } from '../../web/src/core/bridge/calls.ts';
 import { useService } from '../harness/index.ts';
 import {
   choose,
@@ -175,7 +175,7 @@ test('how far one account is with something is not told to the next one', async 
 test('an interrupted upload that is found when its account has left is not among those of the next one', async () => {
   const page = await visitWithSlow('query');
   const username = await register(page);
-  const note: UploadNote = {
+  const note: UnfinishedUpload = {
     id: crypto.randomUUID(),
     username,
     path: 'mine.bin',
@@ -223,8 +223,8 @@ for (const [what, slow] of [
 
 async function askForKey(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  await page.getByRole('button', { name: 'Make a new recovery key' }).click();
+  await page.getByRole('menuitem', { name: 'Account' }).click();
+  await page.getByRole('button', { name: 'Create a new recovery key' }).click();
 }
 
 test('a recovery key that is made while its account leaves is not shown to the next one', async () => {

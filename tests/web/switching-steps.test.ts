@@ -28,7 +28,7 @@ const isIn = (page: Page, username: string) =>
 
 async function openAccount(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
+  await page.getByRole('menuitem', { name: 'Account' }).click();
   await page.getByRole('heading', { name: 'Password' }).waitFor();
 }
 
@@ -55,14 +55,14 @@ test('a password is not changed for the account that came while the new one was 
   // What judges passwords came with the registration.
   await page.reload();
   await openAccount(page);
-  await page.getByRole('button', { name: 'Change the password' }).click();
-  const form = page.getByLabel('Change the password');
+  await page.getByRole('button', { name: 'Change password' }).click();
+  const form = page.getByLabel('Change password');
   const other = await openTab(page, service.url);
   await form.getByLabel('Current password').fill(PASSWORD);
   await form.getByLabel('New password').fill('another horse staple');
   await form.getByLabel('Repeat password').fill('another horse staple');
   const judged = await hold(page, /\.js$/);
-  await form.getByRole('button', { name: 'Change the password' }).click();
+  await form.getByRole('button', { name: 'Change password' }).click();
   const late = await judged.came;
   await other.bringToFront();
   await signOut(other);
@@ -96,7 +96,7 @@ test('a folder that is made when its account has left closes nothing of the next
   const { page, context } = await browser.visit(service.url);
   await register(page);
   await page.getByRole('button', { name: 'New folder', exact: true }).click();
-  await page.getByLabel('Name of the folder').fill('mine');
+  await page.getByLabel('Folder name').fill('mine');
   const made = await hold(context, '**/api/dirs', 'POST');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await renameMeanwhile(page, await made.came);
@@ -109,7 +109,7 @@ test('a version that is deleted when its account has left closes nothing of the 
   await choose(page, 'mine.txt', 'Versions');
   const asked = page.getByRole('dialog');
   const trashed = await hold(context, '**/api/files/trash', 'POST');
-  await asked.getByRole('button', { name: /^Delete the version/ }).click();
+  await asked.getByRole('button', { name: /^Delete version/ }).click();
   await renameMeanwhile(page, await trashed.came);
 });
 
@@ -124,8 +124,8 @@ test('whom one account looked for is not among the contacts of the next one', as
     const dialog = page.getByRole('dialog');
     const share = async () => {
       await choose(page, 'shared.txt', 'Share');
-      await dialog.getByLabel('Who gets it').selectOption('an account of this server');
-      await dialog.getByLabel('Name of the account').fill(friend);
+      await dialog.getByLabel('Share with').selectOption('A user on this server');
+      await dialog.getByLabel('Username').fill(friend);
       await dialog.getByRole('button', { name: 'Share', exact: true }).click();
     };
     await share();
@@ -144,7 +144,7 @@ test('whom one account looked for is not among the contacts of the next one', as
     await work(page);
     await openAccount(page);
     await page.getByRole('button', { name: 'Show fingerprints' }).click();
-    await page.getByText('You share with nobody yet').or(dialog.getByText(friend)).first().waitFor();
+    await page.getByText('No contacts yet').or(dialog.getByText(friend)).first().waitFor();
     assert.equal(await dialog.getByText(friend).count(), 0);
   } finally {
     await device.remove();
@@ -249,7 +249,7 @@ async function visitWithPasskeys(t: TestContext) {
 
 async function addPasskey(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Add a passkey', exact: true }).click();
-  await page.getByLabel('Name of the passkey').fill('mine');
+  await page.getByLabel('Passkey name').fill('mine');
   await page.getByLabel('Your password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Add', exact: true }).click();
 }
@@ -272,13 +272,13 @@ test('codes that a passkey is to turn off are not those of the account that came
   await register(page);
   await openAccount(page);
   await addPasskey(page);
-  await page.getByText('beside the password, never used').waitFor();
-  await page.getByRole('button', { name: 'Ask for a code as well' }).click();
+  await page.getByText('second factor · never used').waitFor();
+  await page.getByRole('button', { name: 'Turn on two-factor authentication' }).click();
   const secret = (await page.locator('.totp-secret').innerText()).replaceAll(' ', '');
   await page.getByLabel('Code', { exact: true }).fill(codeOf(secret, stepAt(Date.now())));
   await page.getByLabel('Your password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Turn on' }).click();
-  await page.getByRole('button', { name: 'Ask for no code any more' }).click();
+  await page.getByRole('button', { name: 'Turn off two-factor authentication' }).click();
   await page.getByLabel('Your password').fill(PASSWORD);
   await slow();
   await page.getByRole('button', { name: 'Use your passkey instead of a code' }).click();

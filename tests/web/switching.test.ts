@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from '@szafa/client';
 import type { Locator, Page, Route } from 'playwright-core';
-import { TAB_CHANNEL, type TabNews } from '../../web/src/core/bridge/calls.ts';
+import { TAB_CHANNEL, type TabNews } from '../../web/src/core/bridge/messages.ts';
 import { useService } from '../harness/index.ts';
 import {
   drop,
@@ -100,12 +100,12 @@ for (const [what, wake] of Object.entries(WAKING))
 /** All but the last click of deleting the account, for which it returns the button. */
 async function askDeletion(page: Page, username: string): Promise<Locator> {
   await page.getByRole('button', { name: /^Account: / }).click();
-  await page.getByRole('menuitem', { name: 'Account and devices' }).click();
-  await page.getByRole('button', { name: 'Delete the account', exact: true }).click();
-  const remove = page.getByLabel('Delete the account');
-  await remove.getByLabel(/^Type the name/).fill(username);
+  await page.getByRole('menuitem', { name: 'Account' }).click();
+  await page.getByRole('button', { name: 'Delete account', exact: true }).click();
+  const remove = page.getByLabel('Delete account');
+  await remove.getByLabel(/^Type “/).fill(username);
   await remove.getByLabel('Your password').fill(PASSWORD);
-  return remove.getByRole('button', { name: 'Delete the account' });
+  return remove.getByRole('button', { name: 'Delete account' });
 }
 
 test('a deletion that is answered late takes nothing from the account that has signed in since', async () => {
@@ -126,7 +126,7 @@ test('a deletion that is answered late takes nothing from the account that has s
   await late.fulfill({ response });
   await page.bringToFront();
   // The tab of the deletion has nobody any more, or the one that has signed in since.
-  const out = page.getByText(`The account ${username} is deleted`);
+  const out = page.getByText(`The account ${username} and everything in it`);
   await out.or(page.getByRole('button', { name: `Account: ${next}` })).waitFor();
   assert.equal(await tokenOf(other), token);
   await other.reload();

@@ -65,7 +65,7 @@ test('tiles show small pictures, and never that of another file', async () => {
   await page.getByLabel('Select small.png').check();
   await page.getByText('1 selected').waitFor();
 
-  await page.getByRole('button', { name: 'Pictures by month' }).click();
+  await page.getByRole('button', { name: 'Photos' }).click();
   const month = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric' }).format(new Date());
   await page.getByRole('heading', { name: month, level: 2 }).waitFor();
   await until(async () => Object.values(await tiles(page)).filter(Boolean).length === 3);

@@ -75,7 +75,7 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
   await page.getByText('A file with this name already exists.').waitFor();
   await page.getByLabel('New name').fill('x/y');
   await keyboard.press('Enter');
-  await page.getByText('A name must not contain /').waitFor();
+  await page.getByText('A name can’t contain /').waitFor();
   await page.getByLabel('New name').fill('żółw.txt');
   await shoot(page, 'tree-rename');
   await keyboard.press('Enter');
@@ -89,11 +89,11 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
   const target = (name: string) =>
     dialog(page).getByRole('treeitem', { name: new RegExp(`^${RegExp.escape(name)}`) });
   assert.equal(await target('All files').getAttribute('aria-selected'), 'true');
-  await target('All files It is here').waitFor();
+  await target('All files Current folder').waitFor();
   assert.ok(await dialog(page).getByRole('button', { name: 'Move', exact: true }).isDisabled());
   await target('work').click();
-  await dialog(page).getByRole('button', { name: 'New folder in here' }).click();
-  await dialog(page).getByLabel('Name of the folder').fill('deep');
+  await dialog(page).getByRole('button', { name: 'New folder here' }).click();
+  await dialog(page).getByLabel('Folder name').fill('deep');
   await keyboard.press('Enter');
   await target('deep').waitFor();
   assert.equal(await target('deep').getAttribute('aria-selected'), 'true');
@@ -181,7 +181,7 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
   // Into the trash and out of it: by Undo, and from the trash itself.
   await row(page, 'c.txt').focus();
   await keyboard.press('Delete');
-  await said(page, 'Moved to the trash');
+  await said(page, 'Moved to trash');
   await listed(page, 'c (2).txt');
   await page.getByRole('button', { name: 'Undo' }).click();
   await listed(page, 'c (2).txt', 'c.txt');
@@ -195,21 +195,21 @@ test('rename, move, copy and delete: by menus, keys and dragging, and back again
   assert.equal(address(page), '#trash');
   // The records of folders go with the files in them.
   await listed(page, 'c (2).txt', 'c.txt', 'd.txt', 'in first.txt', 'in second.txt');
-  await page.getByText('What is here still uses your space').waitFor();
+  await page.getByText('Items in the trash still count').waitFor();
   await row(page, 'c.txt')
-    .getByTitle(/Deleted for good on /)
+    .getByTitle(/Deleted forever on /)
     .waitFor();
   await row(page, 'c.txt').getByText('play/deep').waitFor();
   await shoot(page, 'tree-trash');
   await choose(page, 'c.txt', 'Restore');
   await said(page, 'Restored');
-  await choose(page, 'd.txt', 'Delete for good');
-  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
-  await said(page, 'Deleted for good');
+  await choose(page, 'd.txt', 'Delete forever');
+  await dialog(page).getByRole('button', { name: 'Delete forever' }).click();
+  await said(page, 'Deleted forever');
   await listed(page, 'c (2).txt', 'in first.txt', 'in second.txt');
-  await page.getByRole('button', { name: 'Empty the trash' }).click();
-  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
-  await page.getByText('The trash is empty').waitFor();
+  await page.getByRole('button', { name: 'Empty trash' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete forever' }).click();
+  await page.getByText('Trash is empty').waitFor();
   await page.goBack();
   await listed(page, 'play', 'b.txt', 'e.txt', 'żółw.txt');
   await open(page, 'deep');
@@ -234,7 +234,7 @@ test('where one of two empty folders went to the trash, it can be brought back',
   });
   await page.getByLabel('Select all').check();
   await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
-  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to the trash.' });
+  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to trash.' });
   await partly.waitFor();
   await page.context().unroute('**/api/dirs/*');
   await partly.getByRole('button', { name: 'Undo' }).click();

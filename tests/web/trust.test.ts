@@ -29,7 +29,7 @@ test('a weak password does not register; what judges it is loaded only then', as
     await page.getByRole('button', { name: 'Create an account', exact: true }).click();
     await page.getByRole('alert').getByText(said).waitFor();
   };
-  await tryWith('password1', 'password2', /do not match/);
+  await tryWith('password1', 'password2', /don’t match/);
   await tryWith('1234567', '1234567', /at least 8 characters/);
   assert.equal(scripts.length, 0, scripts.join());
   await tryWith('password1', 'password1', /too easy to guess/);
@@ -47,7 +47,7 @@ test('a password that opens none of the files is told at the sign-in', async () 
     await device.ok(['put', '-', '--name', 'deep'], { input: 'x' });
     const { page } = await browser.visit(service.url);
     await signIn(page, device.env['SZ_USER']!);
-    await page.getByRole('alert').getByText('does not open the files of this account').waitFor();
+    await page.getByRole('alert').getByText('doesn’t open the files of this account').waitFor();
     await page.reload();
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
     await page.context().close();
@@ -76,11 +76,11 @@ test('a name that the service made up is marked, and the file is neither shown n
   await page.reload();
   await row(page, 'invoice.txt').getByText('Plain name').waitFor();
   await choose(page, 'invoice.txt', 'Preview');
-  await page.getByText('was changed since it was uploaded').waitFor();
+  await page.getByText('was changed after it was uploaded').waitFor();
   assert.equal(await page.getByText('the draft').count(), 0);
   await page.keyboard.press('Escape');
   await choose(page, 'invoice.txt', 'Download');
-  await page.locator('.transfer.failed').getByText('was changed since it was uploaded').waitFor();
+  await page.locator('.transfer.failed').getByText('was changed after it was uploaded').waitFor();
   await page.context().close();
 });
 
@@ -92,17 +92,17 @@ test('what two tabs keep: a key is not kept after a sign-out, and what was seen 
     'database',
   );
   const found = await page.evaluate(async () => {
-    const { kept, browserRevs } = (globalThis as unknown as { database: typeof Database }).database;
+    const { sessionStore, browserRevs } = (globalThis as unknown as { database: typeof Database }).database;
     const kek = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt']);
     const session = { username: 'ada', token: 'first', kek };
-    await kept.keepSession(session);
-    await kept.endSession('first');
+    await sessionStore.keepSession(session);
+    await sessionStore.endSession('first');
     // The other tab changes the password of a session that has ended here.
-    await kept.renewSession(session);
-    const ended = await kept.session();
-    await kept.forgetAll();
-    await kept.renewSession(session);
-    const forgotten = await kept.session();
+    await sessionStore.renewSession(session);
+    const ended = await sessionStore.session();
+    await sessionStore.forgetAll();
+    await sessionStore.renewSession(session);
+    const forgotten = await sessionStore.session();
 
     const revs = browserRevs.of('ada');
     await revs.save(new Map([['a', 5]]));

@@ -78,7 +78,7 @@ test('a paused upload shows what the service has, and goes on from there; after 
 
   const resumed = await watchShare(page);
   await page.getByRole('button', { name: 'Resume steps.bin' }).click();
-  await page.getByText(/^Sending · /).waitFor();
+  await page.getByText(/^Uploading · /).waitFor();
   await until(async () => sent() >= 2 && !isWhole(await share()));
   const { fell: fellSince, least: begin } = await resumed();
   assert.deepEqual([fellSince, begin], [0, paused], 'it begins where it was');
@@ -112,7 +112,7 @@ test('the same file, chosen twice in one tab and once in another, is uploaded th
   await other.getByRole('heading', { name: 'All files' }).waitFor();
   line.bytesPerSecond = 4 * MIB;
   await pick(page, path);
-  await page.getByText(/^Sending · /).waitFor();
+  await page.getByText(/^Uploading · /).waitFor();
   await pick(page, path);
   await pick(other, path);
   // One that is not wanted any more takes nothing of the one that runs with it.
@@ -181,27 +181,27 @@ test('another tab leaves an upload alone; signing out asks first, and says that 
   const username = await register(page);
   line.bytesPerSecond = MIB / 4;
   await pick(page, await browser.file('unfinished.bin', randomBytes(17 * MIB)));
-  await page.getByText(/^Sending · /).waitFor();
-  const askToLeave = async (tab: Page) => {
+  await page.getByText(/^Uploading · /).waitFor();
+  const askToSignOut = async (tab: Page) => {
     await tab.getByRole('button', { name: /^Account: / }).click();
     await tab.getByRole('menuitem', { name: 'Sign out' }).click();
     await tab.getByRole('heading', { name: 'Sign out now?' }).waitFor();
   };
   const other = await page.context().newPage();
   await other.goto(line.url);
-  await askToLeave(other);
+  await askToSignOut(other);
   await other.getByText('1 upload will be cancelled').waitFor();
   assert.equal(await other.getByText(/^Interrupted/).count(), 0, 'it goes on in its own tab');
   await other.close();
 
-  await askToLeave(page);
+  await askToSignOut(page);
   await page.getByRole('dialog').getByText('unfinished.bin').waitFor();
-  await page.getByText('an unfinished upload starts again from the beginning').waitFor();
+  await page.getByText('unfinished uploads start from the beginning').waitFor();
   await shoot(page, 'sign-out');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-  await page.getByText(/^Sending · /).waitFor();
+  await page.getByText(/^Uploading · /).waitFor();
   const token = await tokenOf(page);
-  await askToLeave(page);
+  await askToSignOut(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   await until(async () => (await send(service.url, { path: '/api/auth/me', token })).status === 401);
@@ -234,7 +234,7 @@ for (const next of usually(NEXT.slice(0, 1), NEXT)) {
     });
     assert.equal(goodbye.status, 200);
     await page.evaluate(() => dispatchEvent(new Event('online')));
-    for (const tab of [page, other]) await tab.getByText('Your session ended').waitFor();
+    for (const tab of [page, other]) await tab.getByText('You’ve been signed out').waitFor();
     const already = sent();
     line.bytesPerSecond = Number.POSITIVE_INFINITY;
     const left = await keptIn(page);
@@ -272,13 +272,13 @@ test('an upload goes on after the browser was offline', async (t) => {
   await until(() => sent() >= 1);
   await context.setOffline(true);
   line.cut(); // sockets that are open outlive Chromium's own being offline
-  await page.getByText('You are offline').waitFor();
+  await page.getByText('You’re offline').waitFor();
   await page.getByText(/^Waiting for the server · /).waitFor();
   const already = sent();
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   line.mend();
   await context.setOffline(false);
-  await page.getByText('You are offline').waitFor({ state: 'detached' });
+  await page.getByText('You’re offline').waitFor({ state: 'detached' });
   await row(page, 'patient.bin').waitFor();
   assert.ok(already < 3 && sent() === 3, `${already} of 3 volumes before, ${sent()} in all`);
   assert.ok(content.equals(await download(page, 'patient.bin')), 'the same bytes');
@@ -296,12 +296,12 @@ test('a service that restarts during an upload', async (t) => {
   await pick(page, await browser.file('sturdy.bin', content));
   await until(() => volumesTaken(own) >= 1);
   await own.kill9();
-  await page.getByText('The server does not answer').waitFor();
+  await page.getByText('The server isn’t responding').waitFor();
   await page.getByText(/^Waiting for the server · /).waitFor();
   await shoot(page, 'unreachable');
   line.bytesPerSecond = Number.POSITIVE_INFINITY;
   await own.start();
   await row(page, 'sturdy.bin').waitFor();
-  await page.getByText('The server does not answer').waitFor({ state: 'detached' });
+  await page.getByText('The server isn’t responding').waitFor({ state: 'detached' });
   assert.ok(content.equals(await download(page, 'sturdy.bin')), 'the same bytes');
 });

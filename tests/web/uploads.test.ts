@@ -25,7 +25,7 @@ import { png } from './media.ts';
 import { SlowLine } from './slow-line.ts';
 
 const MIB = 1024 * 1024;
-const SENDING = /^Sending · .*[KM]B\/s · .* left$/;
+const SENDING = /^Uploading · .*[KM]B\/s · .* left$/;
 const service = useService({ env: { SZ_QUOTA: String(32 * MIB), SZ_QUOTA_ENFORCE: '1' } });
 const browser = useChromium();
 
@@ -153,9 +153,9 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
   const token = await tokenOf(page);
   const asked = async () =>
     (await send(service.url, { path: pathOf('quota'), token })).json as unknown as Quota;
-  const meter = page.getByRole('meter', { name: 'Space used' });
+  const meter = page.getByRole('meter', { name: 'Storage' });
   const shown = async () => Number(await meter.getAttribute('aria-valuenow'));
-  const full = page.getByText('Your space is used up');
+  const full = page.getByText('Storage full');
   await page.getByText('0 B of 32 MB').first().waitFor();
   assert.equal(await shown(), 0);
 
@@ -165,7 +165,7 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
   assert.ok(percent > 60 && percent < 70, `${percent} %`);
   assert.equal(await shown(), percent);
   await pick(page, await browser.file('fat.bin', randomBytes(20 * MIB)));
-  await page.getByText('There is not enough space left.').waitFor();
+  await page.getByText('Not enough storage left.').waitFor();
   await shoot(page, 'failed');
   assert.equal(await row(page, 'fat.bin').count(), 0);
   assert.equal(await full.count(), 0);
@@ -179,12 +179,12 @@ test('the quota: what is used, when it is full, and what no longer fits', async 
   // What is in the trash still counts.
   await choose(page, 'most.bin', 'Delete');
   await page.getByRole('button', { name: 'Trash' }).click();
-  await page.getByRole('button', { name: 'Empty the trash' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('button', { name: 'Empty trash' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete forever' }).click();
   await full.waitFor({ state: 'detached' });
   await page.goBack();
   assert.equal(await shown(), (await asked()).percent);
-  await page.getByRole('button', { name: 'Try fat.bin again' }).click();
+  await page.getByRole('button', { name: 'Retry fat.bin' }).click();
   await row(page, 'fat.bin').waitFor();
 });
 
@@ -254,8 +254,8 @@ test('an upload whose sealer cannot be loaded says so, and works once it can', a
   await register(page);
   line.refused = 'GET /assets/';
   await pick(page, await browser.file('unsealed.bin', randomBytes(9 * MIB)));
-  await page.getByText('A part of this page could not be loaded. Try again, or reload the page.').waitFor();
+  await page.getByText('Part of this page couldn’t be loaded. Try again, or reload the page.').waitFor();
   line.refused = undefined;
-  await page.getByRole('button', { name: 'Try unsealed.bin again' }).click();
+  await page.getByRole('button', { name: 'Retry unsealed.bin' }).click();
   await row(page, 'unsealed.bin').waitFor();
 });

@@ -31,9 +31,9 @@ import {
   runVolume,
   runWriter,
 } from '../../format/vectors/vectors.ts';
-import { holdingEngine } from '../../web/src/core/engine/engine.worker.ts';
+import { appEngine } from '../../web/src/core/engine/engine.worker.ts';
 
-const engine = holdingEngine();
+const engine = appEngine();
 
 const runners: Record<string, (vector: never) => Promise<[unknown, unknown]>> = {
   kdfs: async (vector: KdfVector) => {

@@ -43,8 +43,8 @@ test('uploading what is there already asks; versions are kept; other devices are
   // Each answer is for all.
   const again = async (answer: string) => {
     await drop(page, [disk]);
-    await page.getByRole('heading', { name: 'This is there already' }).waitFor();
-    await page.getByLabel('The same for 1 more').check();
+    await page.getByRole('heading', { name: 'File already exists' }).waitFor();
+    await page.getByLabel('Apply to 1 more').check();
     await dialog(page).getByRole('button', { name: answer }).click();
     await dialog(page).waitFor({ state: 'detached' });
   };
@@ -74,9 +74,9 @@ test('uploading what is there already asks; versions are kept; other devices are
   assert.equal((await saved).suggestedFilename(), 'one.txt');
   await versions
     .nth(1)
-    .getByRole('button', { name: /the current one$/ })
+    .getByRole('button', { name: /^Restore version/ })
     .click();
-  await dialog(page).getByText('This version is the current one now').waitFor();
+  await dialog(page).getByText('Version restored').waitFor();
   await until(async () => (await versions.count()) === 3);
   await versions
     .nth(1)
@@ -127,7 +127,7 @@ test('uploading what is there already asks; versions are kept; other devices are
     .locator('.cell.size')
     .click({ modifiers: ['Control'] });
   await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
-  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to the trash.' });
+  const partly = page.locator('.notice').filter({ hasText: 'Not everything was moved to trash.' });
   await partly.waitFor();
   await page.context().unroute('**/api/files/trash');
   const left = ['empty', 'empty (2)', 'one (2).txt', 'one.txt', 'two (2).txt'];
@@ -140,9 +140,9 @@ test('uploading what is there already asks; versions are kept; other devices are
   await listed(page, ...left);
   await page.getByRole('navigation', { name: 'Folders' }).getByRole('button', { name: 'Trash' }).click();
   await row(page, 'side.txt').waitFor();
-  await page.getByRole('button', { name: 'Empty the trash' }).click();
+  await page.getByRole('button', { name: 'Empty trash' }).click();
   await other.trash([(await other.tree()).file('album/one (2).txt')!.entry]);
-  await dialog(page).getByRole('button', { name: 'Delete for good' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete forever' }).click();
   await listed(page, 'one (2).txt');
   assert.deepEqual(
     errors.filter((error) => !/\b(404|409|412)\b/.test(error)),

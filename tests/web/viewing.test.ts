@@ -164,9 +164,9 @@ test('previews fit, are zoomed, and follow each other; texts are rendered where 
   const inFrame = page.frames().find((one) => one.url().includes('/local/'))!;
   assert.equal(await inFrame.evaluate(() => globalThis.origin), 'null', 'an origin of its own');
   await shoot(page, 'preview-markdown');
-  await page.getByRole('button', { name: 'Show the source' }).click();
+  await page.getByRole('button', { name: 'View source' }).click();
   assert.match(await page.locator('dialog pre').innerText(), /^# Żółw/);
-  await page.getByRole('button', { name: 'Show the source' }).click();
+  await page.getByRole('button', { name: 'View source' }).click();
   await page.getByRole('button', { name: 'Next file' }).click();
 
   await shown(page, 'e code.py');

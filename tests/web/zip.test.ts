@@ -62,7 +62,7 @@ test('chosen files are saved as one zip; a volume that was changed breaks it', a
   const both = await save();
   assert.equal(both.suggestedFilename(), 'szafa.zip');
   assert.deepEqual(await inside(both), ['empty.txt', ...all]);
-  await page.getByRole('button', { name: 'Clear the selection' }).click();
+  await page.getByRole('button', { name: 'Clear selection' }).click();
   await choose(page, 'travel', 'Delete');
   await row(page, 'travel').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Clear finished' }).click();
@@ -90,17 +90,17 @@ test('chosen files are saved as one zip; a volume that was changed breaks it', a
   });
   const broken = await save();
   assert.notEqual(await broken.failure(), null);
-  await page.getByRole('button', { name: 'Try szafa.zip again' }).waitFor();
+  await page.getByRole('button', { name: 'Retry szafa.zip' }).waitFor();
 
   // Into a file that the person names, nothing is written either.
   await letPick(visit);
   await page.getByLabel('Select all').check();
   await page.getByRole('button', { name: 'Download', exact: true }).click();
-  await page.getByRole('button', { name: 'Try szafa.zip again' }).waitFor();
+  await page.getByRole('button', { name: 'Retry szafa.zip' }).waitFor();
   const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
   assert.deepEqual(await picked(page), { 'szafa.zip': empty });
   await context.unroute('**/api/files/*/chunk/2');
-  await page.getByRole('button', { name: 'Try szafa.zip again' }).click();
+  await page.getByRole('button', { name: 'Retry szafa.zip' }).click();
   await page.getByText(/^Downloaded · 9.0 MB$/).waitFor();
   assert.notDeepEqual(await picked(page), { 'szafa.zip': empty });
 });
@@ -117,6 +117,6 @@ test('symbolic links of a folder are in its zip, and those that lead out of it a
   const soon = page.waitForEvent('download');
   await choose(page, 'linked', 'Download');
   const zip = await (await soon).path();
-  await page.getByText('Left out of the zip: 2 symbolic links that may lead out of the folder.').waitFor();
+  await page.getByText('Left out of the zip: 2 symbolic links that may point outside the folder.').waitFor();
   assert.match(execFileSync('unzip', ['-Z', zip], { encoding: 'utf8' }), /^lrwx[^\n]* linked\/within$/m);
 });

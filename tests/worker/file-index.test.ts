@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { nodeEngine, type Szafa } from '@szafa/client/node';
 import type { FileVector } from '../../format/vectors/kinds.ts';
 import { runFile } from '../../format/vectors/vectors.ts';
-import { Cabinet } from '../../web/src/files/file-index.worker.ts';
+import { FileIndex } from '../../web/src/files/file-index.worker.ts';
 import { Transfers } from '../../web/src/transfers/transfers.worker.ts';
 
 const engine = nodeEngine({ threads: 1 });
@@ -39,31 +39,31 @@ function cabinetOf(names: Record<string, string>) {
   const fail = (times: number) => {
     failures = times;
   };
-  return { cabinet: new Cabinet(() => szafa), opened, fail };
+  return { fileIndex: new FileIndex(() => szafa), opened, fail };
 }
 
 test('a file is opened as the list shows it, once; one that is not listed is not opened', async () => {
   const names: Record<string, string> = { f: 'sealed' };
-  const { cabinet, opened, fail } = cabinetOf(names);
-  await assert.rejects(cabinet.open('f'), { code: 'gone' });
-  await cabinet.list();
+  const { fileIndex, opened, fail } = cabinetOf(names);
+  await assert.rejects(fileIndex.open('f'), { code: 'gone' });
+  await fileIndex.list();
   fail(1);
-  await assert.rejects(cabinet.open('f'), /lost/);
-  await cabinet.open('f');
-  await cabinet.open('f');
+  await assert.rejects(fileIndex.open('f'), /lost/);
+  await fileIndex.open('f');
+  await fileIndex.open('f');
   const record = { file_id: 'f', file_name: 'sealed' };
   assert.deepEqual(opened, [record, record], 'tried again after a failure, and kept then');
   names['f'] = 'another name';
-  await cabinet.list();
-  await cabinet.open('f');
+  await fileIndex.list();
+  await fileIndex.open('f');
   assert.deepEqual(opened.at(-1), { file_id: 'f', file_name: 'another name' });
   delete names['f'];
-  await cabinet.list();
-  await assert.rejects(cabinet.open('f'), { code: 'gone' });
+  await fileIndex.list();
+  await assert.rejects(fileIndex.open('f'), { code: 'gone' });
   names['f'] = 'sealed';
-  await cabinet.list();
-  cabinet.clear();
-  await assert.rejects(cabinet.open('f'), { code: 'gone' });
+  await fileIndex.list();
+  fileIndex.clear();
+  await assert.rejects(fileIndex.open('f'), { code: 'gone' });
 });
 
 test('a list that comes for an account that has left is not kept for the next', async () => {
@@ -77,18 +77,18 @@ test('a list that comes for an account that has left is not kept for the next', 
     createdAt: '2026-01-01T00:00:00Z',
   };
   let now = { ...parts, list: async () => [entry] } as unknown as Szafa;
-  const cabinet = new Cabinet(() => now);
-  const late = cabinet.list();
-  cabinet.clear();
+  const fileIndex = new FileIndex(() => now);
+  const late = fileIndex.list();
+  fileIndex.clear();
   now = { ...parts, list: async () => [] } as unknown as Szafa;
   listed.resolve();
   await assert.rejects(late, { code: 'locked' });
-  assert.equal(cabinet.tree.file('of the first'), undefined);
+  assert.equal(fileIndex.tree.file('of the first'), undefined);
 });
 
 test('names that could speak to a page are cleaned in the list', async () => {
-  const { cabinet } = cabinetOf({ f: 'a\u202eb\nc' });
-  assert.equal((await cabinet.list()).items[0]?.name, 'a\ufffdb\ufffdc');
+  const { fileIndex } = cabinetOf({ f: 'a\u202eb\nc' });
+  assert.equal((await fileIndex.list()).items[0]?.name, 'a\ufffdb\ufffdc');
 });
 
 const vectors = JSON.parse(
@@ -143,7 +143,7 @@ test('a transfer that is stopped fails as stopped, whatever its work says, and o
 test('progress is told now and then, and always at an end', () => {
   const told: number[] = [];
   const transfers = new Transfers(assert.fail, ({ done }) => told.push(done));
-  const tell = transfers.teller('id');
+  const tell = transfers.reporter('id');
   for (let done = 0; done <= 100; done += 10) tell({ done, total: 100 });
   assert.deepEqual(told, [0, 100]);
 });

@@ -24,7 +24,7 @@ registerHooks({
       ? { url: 'data:text/javascript,export default "none"', shortCircuit: true }
       : next(specifier, context),
 });
-const { holdingEngine } = await import('../../web/src/core/engine/engine.worker.ts');
+const { appEngine } = await import('../../web/src/core/engine/engine.worker.ts');
 
 const node = nodeEngine();
 after(() => node.close());
@@ -33,13 +33,13 @@ const isZero = (bytes: Bytes) => bytes.every((byte) => byte === 0);
 const kekOf = () => new Uint8Array(32).fill(5);
 
 test('a key that is held is zeros from then on, cannot be exported, and works as before', async () => {
-  const engine = holdingEngine();
+  const engine = appEngine();
   const kek = await engine.hold(kekOf());
   assert.ok(isZero(kek));
   const key = engine.keyOf(kek);
   assert.equal(key.extractable, false);
   assert.throws(() => engine.keyOf(new Uint8Array(32)), TypeError, 'zeros alone stand for no key');
-  const again = holdingEngine();
+  const again = appEngine();
   for (const [one, handle] of [
     [engine, kek],
     [again, again.handleOf(key)],
@@ -50,7 +50,7 @@ test('a key that is held is zeros from then on, cannot be exported, and works as
 });
 
 test('a copy of a handle stands for no key, and is refused instead of taken for one', async () => {
-  const engine = holdingEngine();
+  const engine = appEngine();
   const kek = await engine.hold(kekOf());
   const copy = kek.slice();
   await assert.rejects(seal(engine, copy, labels.journal, Uint8Array.of(1)), TypeError);
@@ -71,7 +71,7 @@ test('a copy of a handle stands for no key, and is refused instead of taken for 
 });
 
 test('master keys, and keys of opened files, are held; what is no key stays as it is', async () => {
-  const engine = holdingEngine();
+  const engine = appEngine();
   const web = webEngine();
   const kek = await engine.hold(kekOf());
   const account = { serviceId: 'ab'.repeat(16), username: 'ann' };

@@ -58,7 +58,7 @@ test('of a link that opens nothing it is said why, and what to do', () => {
   assert.equal(about('tampered', 'segment'), undefined);
   assert.match(
     explain({ code: 'tampered', message: 'x', stage: 'segment' }),
-    /changed since it was uploaded/,
+    /changed after it was uploaded/,
   );
   assert.match(explain({ code: 'link-over', message: 'x', stage: 'expired' }), /expired\. Ask whoever/);
 });

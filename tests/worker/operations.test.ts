@@ -11,7 +11,7 @@ import {
   startService,
   transport,
 } from '../../client/test/service.ts';
-import { Cabinet } from '../../web/src/files/file-index.worker.ts';
+import { FileIndex } from '../../web/src/files/file-index.worker.ts';
 import { Operations } from '../../web/src/files/operations.worker.ts';
 
 let service: Service;
@@ -28,7 +28,7 @@ after(async () => {
 async function setUp(paths: string[], over: (szafa: Szafa) => Partial<Szafa> = () => ({})) {
   const szafa = await newUser(service.url, { engine: quick });
   for (const path of paths) await szafa.upload(bytesSource(content(5)), { path });
-  const cabinet = new Cabinet(() => szafa);
+  const fileIndex = new FileIndex(() => szafa);
   const changed = over(szafa);
   const used = new Proxy(szafa, {
     get: (real, name) => {
@@ -36,14 +36,14 @@ async function setUp(paths: string[], over: (szafa: Szafa) => Partial<Szafa> = (
       return typeof value === 'function' ? value.bind(real) : value;
     },
   });
-  await cabinet.list();
+  await fileIndex.list();
   const operations = new Operations(
     () => used,
-    cabinet,
+    fileIndex,
     () => {},
   );
   const files = async () => (await szafa.tree()).files().map(({ path }) => path);
-  return { szafa, cabinet, operations, files };
+  return { szafa, fileIndex, operations, files };
 }
 
 test('a folder moves together with others, and with files, that are in it', async () => {
@@ -59,11 +59,11 @@ test('a folder moves together with others, and with files, that are in it', asyn
 });
 
 test('copies of folders that are empty are made, at every depth, with their modes', async () => {
-  const { szafa, cabinet, operations } = await setUp(['a/file']);
+  const { szafa, fileIndex, operations } = await setUp(['a/file']);
   await szafa.makeFolder('a/deep/inside', { mode: 0o700 });
   await szafa.makeFolder('one');
-  await cabinet.list();
-  const { fileId } = cabinet.tree.file('a/file')!.entry;
+  await fileIndex.list();
+  const { fileId } = fileIndex.tree.file('a/file')!.entry;
   const folders = [
     { from: 'a/deep/inside', to: 'b/deep/inside' },
     { from: 'one', to: 'top' },
@@ -95,13 +95,13 @@ test('what goes to the trash while its list is read can be brought back, and wha
   goOn.resolve();
   assert.deepEqual(await listing, []);
   assert.equal(ids.length, 3);
-  await operations.restore('id', ids);
+  await operations.restoreFiles('id', ids);
   assert.deepEqual((await files()).sort(), ['a/one', 'a/two', 'three']);
-  // Asked about one; another device adds one.
+  // RequestLists about one; another device adds one.
   await szafa.trash([(await szafa.tree()).file('three')!.entry]);
   const [asked] = await operations.listTrash();
   await szafa.trash([(await szafa.tree()).file('a/one')!.entry]);
-  await operations.remove('id', [asked!.fileId]);
+  await operations.deleteForever('id', [asked!.fileId]);
   assert.deepEqual(
     (await szafa.listTrash()).map(({ path }) => path),
     ['a/one'],
@@ -113,62 +113,62 @@ test('what was not asked for stays in the trash', async () => {
   await szafa.trash((await szafa.tree()).files().map(({ entry }) => entry));
   const listed = await operations.listTrash();
   const { fileId } = listed.find(({ path }) => path === 'two')!;
-  await operations.remove('id', [fileId]);
+  await operations.deleteForever('id', [fileId]);
   const left = (await szafa.listTrash()).map(({ path }) => path);
   assert.deepEqual(left.sort(), ['one', 'three']);
 });
 
 test('of a deletion that half failed, what went comes back after a look into the trash; what came since stays', async () => {
-  const { szafa, cabinet, operations, files } = await setUp(['a/one', 'two'], () => ({
+  const { szafa, fileIndex, operations, files } = await setUp(['a/one', 'two'], () => ({
     removeFolder: () => Promise.reject(new Error('the line is cut')),
   }));
   const ids = operations.recordsOf(['two', 'a/']);
   // Another device has a newer version, which the list brings before the deletion begins.
   await szafa.upload(bytesSource(content(6)), { path: 'two' });
-  await cabinet.list();
+  await fileIndex.list();
   await assert.rejects(operations.trash('id', ['two', 'a/']));
   assert.deepEqual((await szafa.tree()).file('two')?.versions.length, 1, 'the newer one');
   assert.equal((await operations.listTrash()).length, 1);
-  await operations.restore('id', ids);
+  await operations.restoreFiles('id', ids);
   assert.deepEqual((await files()).sort(), ['a/one', 'two']);
   assert.equal((await szafa.tree()).file('two')?.versions.length, 2);
-  await assert.rejects(operations.restore('id', ['0'.repeat(32)]), { code: 'gone' });
+  await assert.rejects(operations.restoreFiles('id', ['0'.repeat(32)]), { code: 'gone' });
 });
 
 test('Undo of a move takes back the file that was moved, not one that another device has put there since', async () => {
-  const { szafa, cabinet, operations, files } = await setUp(['doc']);
-  const { entry } = cabinet.tree.file('doc')!;
+  const { szafa, fileIndex, operations, files } = await setUp(['doc']);
+  const { entry } = fileIndex.tree.file('doc')!;
   const { fileId } = entry;
   await operations.rename('id', [{ from: 'doc', to: 'x/doc', fileId }]);
   const moved = (await szafa.tree()).file('x/doc')!.entry;
   await szafa.rename([{ entry: moved, path: 'kept' }]);
   await szafa.upload(bytesSource(content(6)), { path: 'x/doc' });
-  await cabinet.list();
+  await fileIndex.list();
   const back = [{ from: 'x/doc', to: 'doc', fileId }];
   await assert.rejects(operations.rename('id', back), { code: 'gone' });
   assert.deepEqual((await files()).sort(), ['kept', 'x/doc']);
   // A newer version of it is another matter.
   await operations.rename('id', [{ from: 'kept', to: 'x/other', fileId }]);
   await szafa.upload(bytesSource(content(7)), { path: 'x/other', after: 1 });
-  await cabinet.list();
+  await fileIndex.list();
   await operations.rename('id', [{ from: 'x/other', to: 'doc', fileId }]);
   assert.equal((await szafa.tree()).file('doc')?.versions.length, 2);
 });
 
 test('a folder with nothing in it comes back as well', async () => {
-  const { szafa, cabinet, operations } = await setUp(['f/x']);
+  const { szafa, fileIndex, operations } = await setUp(['f/x']);
   await szafa.makeFolder('hollow');
   await szafa.makeFolder('f/inner');
-  await cabinet.list();
+  await fileIndex.list();
   for (const paths of [['hollow/', 'f/', 'f/inner/'], ['hollow/']]) {
     const ids = operations.recordsOf(paths);
     await operations.trash('id', paths.slice(0, 2));
     assert.equal((await szafa.tree()).folder('hollow'), undefined);
-    await operations.restore('id', ids, ['hollow', ...(ids.length > 0 ? ['f/inner'] : [])]);
+    await operations.restoreFiles('id', ids, ['hollow', ...(ids.length > 0 ? ['f/inner'] : [])]);
     const tree = await szafa.tree();
     for (const path of ['hollow', 'f/inner']) assert.ok(tree.folder(path), path);
     assert.ok(tree.file('f/x'));
-    await cabinet.list();
+    await fileIndex.list();
   }
 });
 
@@ -178,14 +178,14 @@ test('what was restored meanwhile is not told as deleted for good', async () => 
   await szafa.trash(tree.files().map(({ entry }) => entry));
   const asked = (await operations.listTrash()).map(({ fileId }) => fileId);
   await szafa.restore([tree.file('two')!.entry]);
-  await assert.rejects(operations.remove('id', asked), { code: 'conflict' });
+  await assert.rejects(operations.deleteForever('id', asked), { code: 'conflict' });
   assert.deepEqual([await files(), await szafa.listTrash()], [['two'], []]);
   // As an earlier version of a file that is there now.
   await szafa.trash([tree.file('two')!.entry]);
   const [old] = await operations.listTrash();
   await szafa.restore([tree.file('two')!.entry]);
   await szafa.upload(bytesSource(content(6)), { path: 'two', after: 1 });
-  await assert.rejects(operations.remove('id', [old!.fileId]), { code: 'conflict' });
+  await assert.rejects(operations.deleteForever('id', [old!.fileId]), { code: 'conflict' });
   assert.equal((await szafa.tree()).file('two')?.versions.length, 2);
 });
 
@@ -202,39 +202,39 @@ test('what another device has deleted for good meanwhile is deleted, and so it i
   await szafa.trash(tree.files().map(({ entry }) => entry));
   await operations.listTrash();
   await szafa.emptyTrash({ entries: [tree.file('one')!.entry] });
-  await operations.remove('id', ['one', 'two'].map(idOf));
-  await operations.remove('id', [idOf('three')]);
+  await operations.deleteForever('id', ['one', 'two'].map(idOf));
+  await operations.deleteForever('id', [idOf('three')]);
   assert.deepEqual(await szafa.listTrash(), []);
 });
 
 test('whether something is left is asked of the account that it was deleted from', async () => {
-  const { szafa, cabinet } = await setUp(['one']);
+  const { szafa, fileIndex } = await setUp(['one']);
   const next = await newUser(service.url, { engine: quick });
   let now = szafa;
   const operations = new Operations(
     () => now,
-    cabinet,
+    fileIndex,
     () => {},
   );
   const { entry } = (await szafa.tree()).file('one')!;
   await szafa.trash([entry]);
   await operations.listTrash();
   await szafa.restore([entry]);
-  const removing = operations.remove('id', [entry.fileId]);
+  const removing = operations.deleteForever('id', [entry.fileId]);
   now = next;
   await assert.rejects(removing, { code: 'conflict' });
 });
 
 test('of a deletion of which some was deleted for good meanwhile, Undo brings the rest back, and says so', async () => {
-  const { szafa, cabinet, operations, files } = await setUp(['a/one', 'a/two', 'three']);
+  const { szafa, fileIndex, operations, files } = await setUp(['a/one', 'a/two', 'three']);
   await szafa.makeFolder('hollow');
-  await cabinet.list();
+  await fileIndex.list();
   const paths = ['three', 'a/', 'hollow/'];
   const ids = operations.recordsOf(paths);
   await operations.trash('id', paths);
   const gone = (await szafa.listTrash()).filter(({ path }) => path === 'a/two');
   await szafa.emptyTrash({ entries: gone });
-  await assert.rejects(operations.restore('id', ids, ['hollow']), { code: 'conflict' });
+  await assert.rejects(operations.restoreFiles('id', ids, ['hollow']), { code: 'conflict' });
   assert.deepEqual((await files()).sort(), ['a/one', 'three']);
   assert.ok((await szafa.tree()).folder('hollow'));
 });

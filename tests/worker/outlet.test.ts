@@ -6,7 +6,7 @@ import { nodeEngine, PIECE_SIZE, type RemoteFile } from '@szafa/client/node';
 import { fromBase64Url, layoutWith } from '@szafa/format';
 import type { FileVector } from '../../format/vectors/kinds.ts';
 import { runFile } from '../../format/vectors/vectors.ts';
-import type { LocalPart, LocalRequest } from '../../web/src/core/bridge/calls.ts';
+import type { LocalPart, LocalRequest } from '../../web/src/core/bridge/messages.ts';
 import { answerTo, serveFile, serveZip } from '../../web/src/transfers/outlet.worker.ts';
 import { zippedFiles } from '../../web/src/transfers/zip/zipped-files.worker.ts';
 

@@ -3,31 +3,31 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpenedLink, webEngine } from '@szafa/client';
 import { Api } from '../../client/src/call.ts';
-import { eitherShelf, listedContact } from '../../web/src/sharing/received.worker.ts';
+import { contactRow, ownOrReceived } from '../../web/src/sharing/received.worker.ts';
 import { SharedDownload } from '../../web/src/sharing/shared-files.worker.ts';
-import type { Readable } from '../../web/src/transfers/readable.worker.ts';
+import type { ReadableFile } from '../../web/src/transfers/file-opener.worker.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 test('of keys that are not those of before nothing is shown that could be typed in again', () => {
   const keys = { username: 'ada', fingerprint: '12345 '.repeat(12).trim() };
-  assert.deepEqual(listedContact({ ...keys, state: 'changed' }), { username: 'ada', state: 'changed' });
+  assert.deepEqual(contactRow({ ...keys, state: 'changed' }), { username: 'ada', state: 'changed' });
   for (const state of ['known', 'verified'] as const)
-    assert.deepEqual(listedContact({ ...keys, state }), { ...keys, state });
+    assert.deepEqual(contactRow({ ...keys, state }), { ...keys, state });
 });
 
 test('a file that is shared comes from where it is shared, and an own one from the account', async () => {
   const from = (name: string) => ({
-    open: async (id: string) => `${name} ${id}` as unknown as Readable,
-    openOnce: async (id: string) => `${name} ${id} once` as unknown as Readable,
+    open: async (id: string) => `${name} ${id}` as unknown as ReadableFile,
+    openOnce: async (id: string) => `${name} ${id} once` as unknown as ReadableFile,
   });
-  const shelf = eitherShelf(from('own'), from('received'));
+  const files = ownOrReceived(from('own'), from('received'));
   const { signal } = new AbortController();
-  assert.equal(await shelf.open('0f8b'), 'own 0f8b');
-  assert.equal(await shelf.open('share/1'), 'received share/1');
-  assert.equal(await shelf.openOnce('0f8b', signal), 'own 0f8b once');
-  assert.equal(await shelf.openOnce('share/2', signal), 'received share/2 once');
+  assert.equal(await files.open('0f8b'), 'own 0f8b');
+  assert.equal(await files.open('share/1'), 'received share/1');
+  assert.equal(await files.openOnce('0f8b', signal), 'own 0f8b once');
+  assert.equal(await files.openOnce('share/2', signal), 'received share/2 once');
 });
 
 test('all that is read of a share is one download, until its ticket ends or could not be taken', async (t) => {

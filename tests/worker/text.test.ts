@@ -10,7 +10,7 @@ import { spokenOf, toolsOf } from '../../web/src/core/text/language.ts';
 import { pl } from '../../web/src/core/text/pl.ts';
 import { languages as sender } from '../../web/src/sender/text.ts';
 import { en as sharingEn } from '../../web/src/sharing/text/en.ts';
-import { here, words as sharing, whyNot } from '../../web/src/sharing/text/index.ts';
+import { explainShare, here, words as sharing } from '../../web/src/sharing/text/index.ts';
 import { pl as sharingPl } from '../../web/src/sharing/text/pl.ts';
 import { languages as visited } from '../../web/src/sharing/text/visitor.ts';
 
@@ -35,16 +35,16 @@ test('each check of the keys that can fail has words, and what to do next', () =
 
 test('a code or a status means what it means where it came up, and else what it means anywhere', () => {
   const wrong = { code: 'wrong-password', message: 'x' };
-  assert.match(explain(wrong), /does not open the files/);
+  assert.match(explain(wrong), /doesn’t open the files/);
   assert.equal(explain(wrong, { 'wrong-password': 'Here.' }), 'Here.');
   const refused = { code: 'api', message: 'x', status: 403 };
   assert.equal(explain(refused, { 403: 'There.' }), 'There.');
-  assert.match(explain(refused), /does not allow/);
+  assert.match(explain(refused), /doesn’t allow/);
 });
 
 test('of a share that does not open it is said why, and every failure of contacts has words', () => {
   const why = (code: string, stage?: string) =>
-    whyNot('ada', { code, message: 'from the SDK', ...(stage !== undefined && { stage }) });
+    explainShare('ada', { code, message: 'from the SDK', ...(stage !== undefined && { stage }) });
   const { received, codes } = sharing;
   assert.equal(why('contact-changed'), received.changed('ada'));
   for (const stage of ['expired', 'used up', 'ended', 'unknown'] as const)
@@ -132,7 +132,7 @@ test('the first language of the browser that the page speaks', () => {
 
 test('words that were read before a change of the language are the new ones afterwards', async () => {
   const captured = text.account.password;
-  assert.equal(captured.do, 'Change the password');
+  assert.equal(captured.do, 'Change password');
   assert.match(bytes(1_500_000), /^1\.4 MB$/);
   chosenLanguage.value = 'pl';
   await speak();

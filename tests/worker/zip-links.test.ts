@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bytesSource } from '@szafa/client/node';
 import { engine, newUser, quick, type Service, startService, transport } from '../../client/test/service.ts';
-import { Cabinet } from '../../web/src/files/file-index.worker.ts';
+import { FileIndex } from '../../web/src/files/file-index.worker.ts';
 import { zippedFiles } from '../../web/src/transfers/zip/zipped-files.worker.ts';
 
 let service: Service;
@@ -44,14 +44,14 @@ test('links within their folder come out of a zip as links; those that lead else
     const bytes = Buffer.from(link === '' ? 'content' : '');
     await szafa.upload(bytesSource(bytes), { path, ...(link !== '' && { link }) });
   }
-  const cabinet = new Cabinet(() => szafa);
-  const { items } = await cabinet.list();
+  const fileIndex = new FileIndex(() => szafa);
+  const { items } = await fileIndex.list();
   const parts = items.map(({ fileId, path }) => ({ fileId, path }));
   let left = 0;
   const pieces: Uint8Array[] = [];
   for await (const piece of zippedFiles(
     { name: 'all.zip', parts },
-    (fileId, signal) => cabinet.openOnce(fileId, signal),
+    (fileId, signal) => fileIndex.openOnce(fileId, signal),
     AbortSignal.timeout(60_000),
     () => {},
     () => left++,

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Packer } from '../../web/src/core/packer.worker.ts';
+import { Packer } from '../../web/src/core/tasks.worker.ts';
 import { type ZipEntry, ZipPaths, zip } from '../../web/src/transfers/zip/zip.worker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'szafa-zip-'));

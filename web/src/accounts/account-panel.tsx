@@ -1,15 +1,19 @@
-/** What somebody does to their own account. */
+/** Settings of one's own account. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { Device, Fault, Overview } from '../core/bridge/calls.ts';
+import type { AccountOverview, SessionRow } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
-import { Modal, Spinner } from '../core/controls/controls.tsx';
+import { Button, Modal, Spinner } from '../core/controls/controls.tsx';
 import { Trouble } from '../core/controls/faults.tsx';
-import { Field, Form, NewSecret, refuse, requireGood, useForm } from '../core/controls/form.tsx';
+import { Field, Form, refuse, useForm } from '../core/controls/form.tsx';
+import { ListRow } from '../core/controls/list-row.tsx';
 import { date } from '../core/format.ts';
-import { tellFault } from '../core/notices.ts';
+import { notifyError } from '../core/notices.ts';
+import { setTo } from '../core/signals.ts';
 import { explain, text } from '../core/text/index.ts';
-import { askToLeave, closeDialog, dialog } from '../files/actions.ts';
+import { askToSignOut, closeDialog, dialog } from '../files/actions.ts';
 import { dirNames, dirs, items, listing } from '../files/file-list.ts';
 import { words as sharing } from '../sharing/text/index.ts';
 import {
@@ -18,10 +22,11 @@ import {
   Foot,
   type Opened,
   type PartProps,
-  requireStill,
-  Said,
+  requireSignedIn,
+  StatusLine,
   wrong,
 } from './fold.tsx';
+import { NewPassword, requireGoodPassword } from './new-password.tsx';
 import { Passkeys } from './passkey-section.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { account, deleteAccount, makeRecoveryKey } from './session.ts';
@@ -34,8 +39,8 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
   const form = useForm(async () => {
     if (next.value === current.value) refuse(words.password.same, 'password');
     const who = account.peek()!;
-    await requireGood(who.username, next.value, repeat.value);
-    requireStill(who);
+    await requireGoodPassword(who.username, next.value, repeat.value);
+    requireSignedIn(who);
     await call('changePassword', current.value, next.value);
     opened.value = null;
     await onDone();
@@ -43,7 +48,7 @@ function ChangePassword({ opened, onDone }: PartProps & { onDone(): Promise<void
   return (
     <Form form={form} label={words.password.do} {...wrong()}>
       <CurrentPassword label={words.currentPassword} value={current} />
-      <NewSecret label={words.password.next} value={next} repeat={repeat} />
+      <NewPassword label={words.password.next} value={next} repeat={repeat} />
       <p>{words.password.after}</p>
       <p>{words.password.limits}</p>
       <Foot opened={opened} working={form.working} label={words.password.do} />
@@ -70,101 +75,78 @@ function DeleteAccount({ opened }: PartProps) {
   );
 }
 
-/** The server notes a use once an hour: the day is what is certain. */
-function lastUse({ usedAt, current }: Device): string {
-  const { devices } = words;
-  if (current) return devices.usedNow;
-  const isToday = new Date(usedAt).toDateString() === new Date().toDateString();
-  return isToday ? devices.usedToday : devices.used(date(usedAt));
+/** The server records the last use once an hour, so only the day is certain. */
+function lastUse({ used_at, current }: SessionRow): string {
+  const { sessions } = words;
+  if (current) return sessions.usedNow;
+  const isToday = new Date(used_at).toDateString() === new Date().toDateString();
+  return isToday ? sessions.usedToday : sessions.used(date(used_at));
 }
 
-/** What is to know about a session or a token, in one line. */
-function aboutDevice(device: Device): string {
-  const { devices } = words;
-  const { scope, dirId, expiresAt } = device;
-  const folder = dirId === null ? undefined : dirNames.value.get(dirId);
-  return [
-    lastUse(device),
-    devices.scope[scope],
-    dirId !== null && (folder === undefined ? devices.oneFolder : devices.folder(folder)),
-    expiresAt !== null && devices.ends(date(expiresAt)),
-  ]
-    .filter(Boolean)
-    .join(', ');
-}
-
-interface DevicesProps {
-  devices: Device[];
-  /** The list is another one. */
-  onChange(): Promise<void>;
-}
-
-function DeviceRow({ device, onEnd }: { device: Device; onEnd(): void }) {
-  const name = device.name || words.devices.unnamed;
+function Session({ session, onEnd }: { session: SessionRow; onEnd(): void }) {
+  const { sessions } = words;
+  const { device, current, scope, dir_id, expires_at } = session;
+  const name = device || sessions.unnamed;
+  const folder = dir_id === null ? undefined : dirNames.value.get(dir_id);
+  const signOut = () => {
+    closeDialog();
+    void askToSignOut().catch(notifyError);
+  };
   return (
-    <li>
-      <div class="device-words">
-        <bdi>{name}</bdi>
-        {device.current && <span class="badge own">{words.devices.current}</span>}
-        <small class="hint">{aboutDevice(device)}</small>
-      </div>
-      {device.current ? (
-        <button
-          type="button"
-          class="button"
-          onClick={() => {
-            closeDialog();
-            void askToLeave().catch(tellFault);
-          }}
-        >
-          {text.bar.signOut}
-        </button>
+    <ListRow
+      name={name}
+      badges={current && <span class="badge own">{sessions.current}</span>}
+      facts={[
+        lastUse(session),
+        sessions.scope[scope],
+        dir_id !== null && (folder === undefined ? sessions.oneFolder : sessions.folder(folder)),
+        expires_at !== null && sessions.expires(date(expires_at)),
+      ]}
+    >
+      {current ? (
+        <Button label={text.bar.signOut} onClick={signOut} />
       ) : (
-        <button type="button" class="button" aria-label={words.devices.endOf(name)} onClick={onEnd}>
-          {words.devices.end}
-        </button>
+        <Button label={sessions.end} name={sessions.endOf(name)} onClick={onEnd} />
       )}
-    </li>
+    </ListRow>
   );
 }
 
-function Devices({ devices, onChange }: DevicesProps) {
+function Sessions({ sessions, onChange }: { sessions: SessionRow[]; onChange(): Promise<void> }) {
   const news = useSignal('');
   const end = async (ending: Promise<number>) => {
     try {
       const count = await ending;
       await onChange();
-      news.value = words.devices.ended(count);
+      news.value = words.sessions.ended(count);
     } catch (error) {
-      // Somebody else may have ended it.
+      // It may have been ended elsewhere.
       await onChange();
       news.value = explain(faultOf(error));
     }
   };
   return (
     <section>
-      <h3>{words.devices.title}</h3>
+      <h3>{words.sessions.title}</h3>
       <ul class="devices">
-        {devices.map((device) => (
-          <DeviceRow
-            key={device.id}
-            device={device}
-            onEnd={() => void end(call('endSession', device.id).then(() => 1))}
+        {sessions.map((session) => (
+          <Session
+            key={session.id}
+            session={session}
+            onEnd={() => void end(call('endSession', session.id).then(() => 1))}
           />
         ))}
       </ul>
-      <Said news={news} />
-      {devices.length > 1 && (
-        <button type="button" class="button" onClick={() => void end(call('endOtherSessions'))}>
-          {words.devices.endOthers}
-        </button>
+      <StatusLine news={news} />
+      {sessions.length > 1 && (
+        <Button label={words.sessions.endOthers} onClick={() => end(call('endOtherSessions'))} />
       )}
     </section>
   );
 }
 
 export function AccountPanel() {
-  const overview = useSignal<Overview | null>(null);
+  const overview = useSignal<AccountOverview | null>(null);
   const trouble = useSignal<Fault | null>(null);
   const opened = useSignal<Opened>(null);
   const changed = useSignal('');
@@ -186,7 +168,7 @@ export function AccountPanel() {
         <>
           <section>
             <h3>{words.password.title}</h3>
-            <Said news={changed} />
+            <StatusLine news={changed} />
             <Fold name="password" opened={opened}>
               <ChangePassword
                 opened={opened}
@@ -202,9 +184,7 @@ export function AccountPanel() {
             <p class={now.hasRecoveryKey ? '' : 'warn-words'}>
               {now.hasRecoveryKey ? words.recovery.has : words.recovery.none}
             </p>
-            <button type="button" class="button" onClick={() => void makeRecoveryKey().catch(tellFault)}>
-              {words.recovery.do}
-            </button>
+            <Button label={words.recovery.do} onClick={() => void makeRecoveryKey().catch(notifyError)} />
           </section>
           <SecondFactor
             isOn={now.totp}
@@ -221,18 +201,10 @@ export function AccountPanel() {
             opened={opened}
             onChange={refresh}
           />
-          <Devices devices={now.devices} onChange={refresh} />
+          <Sessions sessions={now.sessions} onChange={refresh} />
           <section>
             <h3>{sharing.contacts.title}</h3>
-            <button
-              type="button"
-              class="button"
-              onClick={() => {
-                dialog.value = { kind: 'contacts' };
-              }}
-            >
-              {sharing.contacts.show}
-            </button>
+            <Button label={sharing.contacts.show} onClick={setTo(dialog, { kind: 'contacts' })} />
           </section>
           <section>
             <h3>{words.remove.title}</h3>

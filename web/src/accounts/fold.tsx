@@ -1,11 +1,13 @@
 /** What the sections of the account panel are made of: forms behind buttons, one open at a time. */
+
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Account } from '../core/bridge/calls.ts';
-import { CoreError } from '../core/call.ts';
+import { CallError } from '../core/call.ts';
 import { ModalFoot } from '../core/controls/controls.tsx';
 import { Secret } from '../core/controls/form.tsx';
+import { setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { account } from './session.ts';
 
@@ -24,8 +26,8 @@ interface FoldProps extends PartProps {
 }
 
 /** After a wait: what one account has asked for here is not done for the next one. */
-export function requireStill(who: Account): void {
-  if (account.peek() !== who) throw new CoreError({ code: 'locked', message: 'signed out meanwhile' });
+export function requireSignedIn(who: Account): void {
+  if (account.peek() !== who) throw new CallError({ code: 'locked', message: 'signed out meanwhile' });
 }
 
 /** A button that becomes the form behind it, and back; the focus goes along. */
@@ -42,13 +44,7 @@ export function Fold({ name, danger = false, opened, children }: FoldProps) {
       {is ? (
         children
       ) : (
-        <button
-          type="button"
-          class={`button ${danger ? 'danger-line' : ''}`}
-          onClick={() => {
-            opened.value = name;
-          }}
-        >
+        <button type="button" class={`button ${danger ? 'danger-line' : ''}`} onClick={setTo(opened, name)}>
           {words[name].do}
         </button>
       )}
@@ -57,7 +53,7 @@ export function Fold({ name, danger = false, opened, children }: FoldProps) {
 }
 
 /** What was done, beside where it was done: a notice would be behind the dialog. */
-export function Said({ news }: { news: Signal<string> }) {
+export function StatusLine({ news }: { news: Signal<string> }) {
   return (
     <p class="said" role="status">
       {news.value}
@@ -77,9 +73,7 @@ export function Foot({ working, label, danger = false, opened }: FootProps) {
       act={working.value ? text.actions.wait : label}
       danger={danger}
       isBusy={working.value}
-      onCancel={() => {
-        opened.value = null;
-      }}
+      onCancel={setTo(opened, null)}
     />
   );
 }

@@ -1,19 +1,23 @@
 /** Passkeys of the account: added, listed, removed. */
+
 import { useSignal } from '@preact/signals';
-import type { ListedPasskey } from '../core/bridge/calls.ts';
+import type { PasskeyRow } from '../core/bridge/calls.ts';
 import { call } from '../core/call.ts';
+import { Button } from '../core/controls/controls.tsx';
 import { FormTrouble } from '../core/controls/faults.tsx';
 import { Field, Form, Submit, useForm } from '../core/controls/form.tsx';
+import { ListRow } from '../core/controls/list-row.tsx';
 import { date } from '../core/format.ts';
+import { setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
-import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
+import { CurrentPassword, Fold, Foot, type PartProps, requireSignedIn, StatusLine, wrong } from './fold.tsx';
 import { makePasskey } from './passkeys.ts';
 import { account } from './session.ts';
 
 const words = text.account.passkey;
 
 interface PasskeysProps extends PartProps {
-  passkeys: ListedPasskey[];
+  passkeys: PasskeyRow[];
   /** They can be added and used at this address. */
   offered: boolean;
   totp: boolean;
@@ -32,7 +36,7 @@ function Add({
   const form = useForm(async () => {
     const who = account.peek()!;
     const made = await makePasskey(await call('newPasskey'), who.username);
-    requireStill(who);
+    requireSignedIn(who);
     const adding = call('addPasskey', password.value, name.value, made);
     made.secret?.fill(0); // the worker has its own copy
     await adding;
@@ -87,34 +91,23 @@ export function Passkeys(props: PasskeysProps) {
   return (
     <section>
       <h3>{words.title}</h3>
-      <Said news={news} />
+      <StatusLine news={news} />
       {passkeys.length === 0 && <p>{words.none}</p>}
       <ul class="devices">
-        {passkeys.map(({ id, name, alone, usedAt }) => (
-          <li key={id}>
-            <div class="device-words">
-              <bdi>{name}</bdi>
-              <small class="hint">
-                {[
-                  alone ? words.alone : words.second,
-                  usedAt === null ? words.never : words.used(date(usedAt)),
-                ].join(', ')}
-              </small>
-              {removing.value === id && <Remove id={id} name={name} onDone={() => done(words.gone)} />}
-            </div>
+        {passkeys.map(({ id, name, alone, used_at }) => (
+          <ListRow
+            key={id}
+            name={name}
+            facts={[
+              alone ? words.alone : words.second,
+              used_at === null ? words.never : words.used(date(used_at)),
+            ]}
+            details={removing.value === id && <Remove id={id} name={name} onDone={() => done(words.gone)} />}
+          >
             {removing.value !== id && (
-              <button
-                type="button"
-                class="button"
-                aria-label={words.removeOf(name)}
-                onClick={() => {
-                  removing.value = id;
-                }}
-              >
-                {words.remove}
-              </button>
+              <Button label={words.remove} name={words.removeOf(name)} onClick={setTo(removing, id)} />
             )}
-          </li>
+          </ListRow>
         ))}
       </ul>
       {offered && (

@@ -1,7 +1,7 @@
 /** What the browser does with passkeys: a worker cannot ask it. Secrets go to the worker at once, and stay nowhere here. */
 import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
 import type { BrowserPasskey, Prf } from '../core/bridge/calls.ts';
-import { CoreError } from '../core/call.ts';
+import { CallError } from '../core/call.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 const bytes = (text: string) => Uint8Array.fromBase64(text, { alphabet: 'base64url' }) as Bytes;
@@ -15,12 +15,12 @@ const ALGORITHMS = [-7, -8, -257].map((alg) => ({ type: 'public-key' as const, a
 async function asked(asking: Promise<Credential | null>): Promise<PublicKeyCredential> {
   const found = await asking.catch((error: unknown) => {
     const { name } = error as Error;
-    throw new CoreError({
+    throw new CallError({
       code: name === 'InvalidStateError' ? 'passkey-known' : 'no-passkey',
       message: name,
     });
   });
-  if (!found) throw new CoreError({ code: 'no-passkey', message: 'none' });
+  if (!found) throw new CallError({ code: 'no-passkey', message: 'none' });
   return found as PublicKeyCredential;
 }
 
@@ -70,7 +70,7 @@ export async function enterByPasskey(
 ): Promise<{ answer: PasskeyAnswer; secret: Bytes }> {
   const found = await get(request, request.prf);
   const secret = secretOf(found);
-  if (!secret) throw new CoreError({ code: 'passkey-second', message: 'it makes no secret' });
+  if (!secret) throw new CallError({ code: 'passkey-second', message: 'it makes no secret' });
   return { answer: answerOf(found), secret };
 }
 

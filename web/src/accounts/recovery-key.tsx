@@ -1,12 +1,14 @@
 /** A recovery key, shown once: until a part of it was typed, or its owner goes on without it after a warning. */
+
 import { useSignal } from '@preact/signals';
 import { plainRecoveryText, recoverySheet } from '@szafa/client';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { call } from '../core/call.ts';
+import { Button } from '../core/controls/controls.tsx';
 import { FormTrouble } from '../core/controls/faults.tsx';
 import { Field, Form, refuse, Secret, Submit, useForm } from '../core/controls/form.tsx';
 import { Icon } from '../core/controls/icon.tsx';
-import { tell } from '../core/notices.ts';
+import { notify } from '../core/notices.ts';
 import { text } from '../core/text/index.ts';
 import { shownKey } from './session.ts';
 import { SignInLayout } from './sign-in-layout.tsx';
@@ -38,9 +40,9 @@ function save(sheet: string, username: string): void {
 async function copy(key: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(key);
-    tell(words.copied);
+    notify(words.copied);
   } catch {
-    tell(words.notCopied, true);
+    notify(words.notCopied, true);
   }
 }
 
@@ -62,26 +64,13 @@ function Shown({ groups, isWish, go, sheet, username }: StageProps & { sheet: st
         ))}
       </ol>
       <div class="key-acts">
-        <button type="button" class="button" onClick={() => void copy(groups.join('-'))}>
-          <Icon name="copy" />
-          {words.copy}
-        </button>
-        <button type="button" class="button" onClick={() => globalThis.print()}>
-          <Icon name="text" />
-          {words.print}
-        </button>
-        <button type="button" class="button" onClick={() => save(sheet, username)}>
-          <Icon name="download" />
-          {words.save}
-        </button>
+        <Button icon="copy" label={words.copy} onClick={() => void copy(groups.join('-'))} />
+        <Button icon="text" label={words.print} onClick={() => globalThis.print()} />
+        <Button icon="download" label={words.save} onClick={() => save(sheet, username)} />
       </div>
-      <button type="button" class="button primary wide" onClick={() => go('asked')}>
-        {words.written}
-      </button>
+      <Button class="primary wide" label={words.saved} onClick={() => go('asked')} />
       <div class="enter-links">
-        <button type="button" class="link" onClick={() => go('warned')}>
-          {words.skip}
-        </button>
+        <Button kind="link" label={words.skip} onClick={() => go('warned')} />
       </div>
       <pre class="sheet" aria-hidden="true">
         {sheet}
@@ -90,7 +79,7 @@ function Shown({ groups, isWish, go, sheet, username }: StageProps & { sheet: st
   );
 }
 
-function Asked({ groups, isWish, go }: StageProps) {
+function RequestLists({ groups, isWish, go }: StageProps) {
   const typed = useSignal('');
   const password = useSignal('');
   const eye = useSignal(false);
@@ -102,7 +91,7 @@ function Asked({ groups, isWish, go }: StageProps) {
     if (isWish) await call('setRecoveryKey', password.value, groups.join('-'));
     if (shownKey.peek() !== own) return;
     done();
-    tell(words.confirmed);
+    notify(words.confirmed);
   });
   return (
     <Form
@@ -130,12 +119,8 @@ function Asked({ groups, isWish, go }: StageProps) {
       <FormTrouble />
       <Submit form={form} class="primary wide" label={words.confirm} />
       <div class="enter-links">
-        <button type="button" class="link" onClick={() => go('shown')}>
-          {words.again}
-        </button>
-        <button type="button" class="link" onClick={() => go('warned')}>
-          {words.skip}
-        </button>
+        <Button kind="link" label={words.again} onClick={() => go('shown')} />
+        <Button kind="link" label={words.skip} onClick={() => go('warned')} />
       </div>
     </Form>
   );
@@ -149,12 +134,8 @@ function Warned({ go }: StageProps) {
         <span>{words.warning}</span>
       </p>
       <div class="key-acts">
-        <button type="button" class="button primary" onClick={() => go('shown')}>
-          {words.back}
-        </button>
-        <button type="button" class="button danger" onClick={done}>
-          {words.skip}
-        </button>
+        <Button class="primary" label={words.back} onClick={() => go('shown')} />
+        <Button class="danger" label={words.skip} onClick={done} />
       </div>
     </>
   );
@@ -181,7 +162,7 @@ export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.valu
         {words.title}
       </h1>
       {stage.value === 'shown' && <Shown {...rest} sheet={sheet} username={username} />}
-      {stage.value === 'asked' && <Asked {...rest} />}
+      {stage.value === 'asked' && <RequestLists {...rest} />}
       {stage.value === 'warned' && <Warned {...rest} />}
     </SignInLayout>
   );

@@ -6,6 +6,6 @@ export function requireUser(szafa: Szafa, username: string): void {
 }
 
 /** After a wait: what comes for an account that has left is not kept for the next. */
-export function requireSame(before: Szafa, now: () => Szafa): void {
+export function requireSameAccount(before: Szafa, now: () => Szafa): void {
   if (now() !== before) throw new LockedError('signed out meanwhile');
 }

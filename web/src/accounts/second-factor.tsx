@@ -1,12 +1,14 @@
 /** Codes of an authenticator app, turned on and off. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { NewTotp } from '../core/bridge/calls.ts';
 import { call, faultOf } from '../core/call.ts';
+import { Button } from '../core/controls/controls.tsx';
 import { Code, Form, useForm } from '../core/controls/form.tsx';
 import { QrCode } from '../core/controls/qr-code.tsx';
 import { text } from '../core/text/index.ts';
-import { CurrentPassword, Fold, Foot, type PartProps, requireStill, Said, wrong } from './fold.tsx';
+import { CurrentPassword, Fold, Foot, type PartProps, requireSignedIn, StatusLine, wrong } from './fold.tsx';
 import { confirmPasskey } from './passkeys.ts';
 import { account } from './session.ts';
 
@@ -40,7 +42,7 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
       <p>{words.how}</p>
       {made.value && (
         <>
-          <QrCode modules={made.value.picture} label={words.picture} />
+          <QrCode modules={made.value.qrCode} label={words.picture} />
           <p>
             {words.secret}: <code class="totp-secret">{made.value.secret.match(/.{4}/g)!.join(' ')}</code>
           </p>
@@ -64,7 +66,7 @@ async function removeByPasskey(password: string): Promise<void> {
     const { passkey } = faultOf(error);
     if (!passkey) throw error;
     const signed = await confirmPasskey(passkey);
-    requireStill(who);
+    requireSignedIn(who);
     await call('removeTotp', password, { passkey: signed });
   }
 }
@@ -91,11 +93,7 @@ function TurnOff({ opened, onDone, hasPasskeys }: FormProps & { hasPasskeys: boo
     <Form form={form} label={factorOff.do} {...wrong()}>
       <CurrentPassword label={text.account.yourPassword} value={password} />
       <Code value={code} />
-      {hasPasskeys && (
-        <button type="button" class="button" aria-disabled={form.working.value} onClick={press}>
-          {factorOff.byPasskey}
-        </button>
-      )}
+      {hasPasskeys && <Button label={factorOff.byPasskey} isBusy={form.working.value} onClick={press} />}
       <Foot opened={opened} working={form.working} label={factorOff.finish} />
     </Form>
   );
@@ -120,7 +118,7 @@ export function SecondFactor(props: SecondFactorProps) {
   return (
     <section>
       <h3>{words.title}</h3>
-      <Said news={news} />
+      <StatusLine news={news} />
       <p>{isOn ? words.on : hasPasskeys ? words.noneBeside : words.none}</p>
       {isOn ? (
         <Fold name="factorOff" opened={opened}>

@@ -1,21 +1,23 @@
 import { signal } from '@preact/signals';
-import type { Account, Entered, Fault, Second, Wishes } from '../core/bridge/calls.ts';
+import type { Second } from '@szafa/client';
+import type { Account, NewSession, SignUpOptions } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, disown, faultOf } from '../core/call.ts';
-import { onBack } from '../core/connection.ts';
-import { dropNotices, tellFault } from '../core/notices.ts';
+import { onReconnect } from '../core/connection.ts';
+import { dropNotices, notifyError } from '../core/notices.ts';
 import { onTabs, toTabs } from '../core/tabs.ts';
 import { text } from '../core/text/index.ts';
 import { forgetAddress } from '../files/address.ts';
 import { question } from '../files/collisions.ts';
-import { emptyShelf, refresh } from '../files/file-list.ts';
-import { emptyTransfers, recall, resumeLost } from '../transfers/transfers.ts';
+import { clearFileList, refresh } from '../files/file-list.ts';
+import { clearTransfers, restoreUploads, resumeAfterReconnect } from '../transfers/transfers.ts';
 import { enterByPasskey } from './passkeys.ts';
 
 export const account = signal<Account | null>(null);
 export const phase = signal<'starting' | 'failed' | 'out' | 'in' | 'leaving'>('starting');
 export const startFault = signal<Fault | null>(null);
 /** Why nobody is signed in any more, for the page to sign in with. */
-export const parting = signal('');
+export const signOutReason = signal('');
 /** A new recovery key, until its owner has it. It counts already, but for one in the place of another, which counts from then on. */
 export const shownKey = signal<{ username: string; key: string; isWish?: true } | null>(null);
 
@@ -33,7 +35,7 @@ onTabs((news) => {
 /** Leaves as another tab has; not where this one has signed in since, before that was told. */
 async function follow(news: 'signed-out' | 'expired'): Promise<void> {
   const who = account.peek();
-  if ((await call('isKept').catch(() => false)) || account.peek() !== who) return;
+  if ((await call('isStored').catch(() => false)) || account.peek() !== who) return;
   if (news === 'expired') return void forget(call('expire'), text.state.expired);
   forgetAddress();
   shownKey.value = null;
@@ -44,9 +46,9 @@ function resume(): void {
   if (phase.value === 'failed' && startFault.value?.code !== 'keys') void start();
   if (phase.value !== 'in') return;
   void refresh();
-  resumeLost();
+  resumeAfterReconnect();
 }
-onBack(resume);
+onReconnect(resume);
 globalThis.addEventListener('online', resume);
 
 function begin(who: Account): void {
@@ -57,10 +59,10 @@ function begin(who: Account): void {
     part();
   }
   account.value = who;
-  parting.value = '';
+  signOutReason.value = '';
   phase.value = 'in';
   void refresh();
-  recall(who.username).catch(tellFault);
+  restoreUploads(who.username).catch(notifyError);
 }
 
 /** Goes on with what the browser kept. */
@@ -71,7 +73,7 @@ export async function start(): Promise<void> {
     // A sign-in was answered meanwhile.
     if (account.peek()) return;
     if (typeof who === 'object' && who) return begin(who);
-    if (who) parting.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
+    if (who) signOutReason.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
     phase.value = 'out';
   } catch (error) {
     if (account.peek()) return;
@@ -80,7 +82,7 @@ export async function start(): Promise<void> {
   }
 }
 
-async function enter(entering: Promise<Entered>): Promise<void> {
+async function enter(entering: Promise<NewSession>): Promise<void> {
   const { username, recoveryKey } = await entering;
   toTabs('signed-in');
   if (recoveryKey) shownKey.value = { username, key: recoveryKey };
@@ -95,7 +97,7 @@ export async function loginWithPasskey(): Promise<void> {
   secret.fill(0); // the worker has its own copy
   await enter(entering);
 }
-export const register = (username: string, password: string, wishes: Wishes) =>
+export const register = (username: string, password: string, wishes: SignUpOptions) =>
   enter(call('register', username, password, wishes));
 export const recover = (username: string, recoveryKey: string, password: string) =>
   enter(call('recover', username, recoveryKey, password));
@@ -104,8 +106,8 @@ export const recover = (username: string, recoveryKey: string, password: string)
 function part(): void {
   disown();
   account.value = null;
-  emptyTransfers();
-  emptyShelf();
+  clearTransfers();
+  clearFileList();
   // What waits for an answer, is told of, or can be undone, is of the account that leaves.
   question.peek()?.answer(undefined, true);
   dropNotices();
@@ -116,7 +118,7 @@ async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
   // The page to sign in with says that the keys are gone, so it comes after that.
   phase.value = 'leaving';
   part();
-  parting.value = why;
+  signOutReason.value = why;
   try {
     return await leaving;
   } finally {

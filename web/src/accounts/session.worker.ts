@@ -1,8 +1,8 @@
+import type { Second } from '@szafa/client';
 import {
   Api,
   ApiError,
   type ConnectOptions,
-  displayName,
   LockedError,
   NetworkError,
   newRecoveryKey,
@@ -23,23 +23,23 @@ import {
 } from '@szafa/protocol';
 import type {
   Account,
+  AccountOverview,
   BrowserPasskey,
-  Ended,
-  Entered,
+  NewSession,
   NewTotp,
-  Overview,
   Prf,
-  Second,
-  Wishes,
+  SessionEnd,
+  SignUpOptions,
 } from '../core/bridge/calls.ts';
 import {
   browserContacts,
   browserPins,
   browserRevs,
-  type KeptSession,
-  kept,
+  type StoredSession,
+  sessionStore,
 } from '../core/database.worker.ts';
-import { holdingEngine } from '../core/engine/engine.worker.ts';
+import { appEngine } from '../core/engine/engine.worker.ts';
+import { forPage } from '../core/for-page.worker.ts';
 import { drawQr } from '../core/qr-picture.worker.ts';
 import { pageTransport } from '../core/transport/transport.worker.ts';
 import { deviceName } from './device.worker.ts';
@@ -48,8 +48,8 @@ const GOODBYE_MS = 5_000;
 const RETRY_MS = 3_000;
 
 /** Who is signed in. The password is used once and forgotten; what stays is a token and a key whose bytes cannot be exported. */
-export class SignedIn {
-  readonly #engine = holdingEngine();
+export class AccountSession {
+  readonly #engine = appEngine();
   readonly #options: ConnectOptions;
   readonly #onOther: () => void;
   #szafa: Szafa | undefined;
@@ -86,7 +86,7 @@ export class SignedIn {
     return { ...(await Szafa.passkeyChallenge(this.#options)), prf: PRF_INPUT };
   }
 
-  async loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): Promise<Entered> {
+  async loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): Promise<NewSession> {
     try {
       const szafa = await Szafa.loginWithPasskey(this.#options, { answer, secret, device: device() });
       return await this.#begin(szafa);
@@ -111,10 +111,10 @@ export class SignedIn {
     const { szafa } = this;
     await szafa.removePasskey({ password }, id);
     // A session that it opened goes on with the password.
-    await kept.renewSession(this.#toKeep(szafa));
+    await sessionStore.renewSession(this.#toKeep(szafa));
   }
 
-  async login(rawName: string, password: string, second: Second): Promise<Entered> {
+  async login(rawName: string, password: string, second: Second): Promise<NewSession> {
     const username = cleanUsername(rawName);
     const secrets = { username, password, ...second, device: device() };
     return this.#begin(await Szafa.login(this.#options, secrets));
@@ -124,7 +124,7 @@ export class SignedIn {
     return (await readServerInfo(new Api(this.#options))).registration;
   }
 
-  async register(rawName: string, password: string, wishes: Wishes): Promise<Entered> {
+  async register(rawName: string, password: string, wishes: SignUpOptions): Promise<NewSession> {
     const username = cleanUsername(rawName);
     const invite = wishes.invite === '' ? {} : { invite: wishes.invite };
     const secrets = { username, password, device: device(), ...invite };
@@ -134,7 +134,7 @@ export class SignedIn {
     );
   }
 
-  async recover(rawName: string, typed: string, password: string): Promise<Entered> {
+  async recover(rawName: string, typed: string, password: string): Promise<NewSession> {
     const username = cleanUsername(rawName);
     const used = await recoveryKeyIn(this.#engine, typed);
     return this.#withNewKey(async (recoveryKey) => {
@@ -169,16 +169,16 @@ export class SignedIn {
         throw error;
       }
     }
-    const before = await kept.session();
+    const before = await sessionStore.session();
     // Unfinished uploads of this account go on; those of another are none of its business.
-    if (before && before.username !== username) await kept.forgetAll();
-    await kept.keepSession(this.#toKeep(szafa));
+    if (before && before.username !== username) await sessionStore.forgetAll();
+    await sessionStore.keepSession(this.#toKeep(szafa));
     if (this.#szafa && this.#szafa.username !== username) this.#onOther();
     this.#szafa = szafa;
     return { username };
   }
 
-  #toKeep({ username, token, keys }: Szafa): KeptSession {
+  #toKeep({ username, token, keys }: Szafa): StoredSession {
     const { way } = keys;
     const passkey = way.type === 'passkey' ? { passkey: way.id } : {};
     return { username, token: token!, kek: this.#engine.keyOf(way.kek), ...passkey };
@@ -191,8 +191,8 @@ export class SignedIn {
     await new Api({ ...this.#options, token }).call('logout', { signal }).catch(() => {});
   }
 
-  async restore(): Promise<Account | Ended | null> {
-    const session = await kept.session();
+  async restore(): Promise<Account | SessionEnd | null> {
+    const session = await sessionStore.session();
     if (!session || !('kek' in session)) return null;
     const { username, token, passkey } = session;
     const kek = this.#engine.handleOf(session.kek);
@@ -202,7 +202,7 @@ export class SignedIn {
     } catch (error) {
       const why = endOf(error);
       if (!why) throw error;
-      await kept.endSession(token);
+      await sessionStore.endSession(token);
       if (why === 'other-password') await this.#goodbye(token);
       return why;
     }
@@ -211,7 +211,7 @@ export class SignedIn {
     return { username };
   }
 
-  async overview(): Promise<Overview> {
+  async overview(): Promise<AccountOverview> {
     const { szafa } = this;
     const [bag, sessions, { totp, passkeys }, passkeysOffered] = await Promise.all([
       szafa.keys.found(),
@@ -222,23 +222,13 @@ export class SignedIn {
     return {
       totp,
       passkeysOffered,
-      passkeys: passkeys.map(({ id, name, used_at }) => ({
-        id,
-        name: displayName(name),
-        // The service may say so of one that has no entry in the key bag: it would open nothing.
-        alone: bag?.bag.passkeys.has(id) ?? false,
-        usedAt: used_at === null ? null : Date.parse(used_at),
+      // The server may claim it of a passkey without an entry in the key bag, which would open nothing.
+      passkeys: passkeys.map((passkey) => ({
+        ...forPage(passkey),
+        alone: bag?.bag.passkeys.has(passkey.id) ?? false,
       })),
       hasRecoveryKey: bag?.bag.recovery !== undefined,
-      devices: sessions.map(({ id, device: name, used_at, current, scope, dir_id, expires_at }) => ({
-        id,
-        name: displayName(name),
-        usedAt: Date.parse(used_at),
-        current,
-        scope,
-        dirId: dir_id,
-        expiresAt: expires_at === null ? null : Date.parse(expires_at),
-      })),
+      sessions: sessions.map(forPage),
     };
   }
 
@@ -246,7 +236,7 @@ export class SignedIn {
     const { szafa } = this;
     await szafa.changePassword({ password: current }, next);
     // For the next reload. Other tabs go on with the master keys that they have opened.
-    await kept.renewSession(this.#toKeep(szafa));
+    await sessionStore.renewSession(this.#toKeep(szafa));
   }
 
   /** It counts when it is set: until somebody has it, the one before does. */
@@ -268,7 +258,7 @@ export class SignedIn {
     const { username, api } = this.szafa;
     const secret = newTotpSecret(this.#engine);
     const uri = totpUri(secret, { server: api.server, username });
-    return { secret, uri, picture: await drawQr(uri) };
+    return { secret, uri, qrCode: await drawQr(uri) };
   }
 
   /** Another account may have signed in by the time of the answer: `onGone` where none has in this tab; true where none has in any. */
@@ -280,28 +270,28 @@ export class SignedIn {
       this.#szafa = undefined;
       onGone();
     }
-    return kept.forgetAll(token);
+    return sessionStore.forgetAll(token);
   }
 
   /** As of `leave`: whether it was the session of this browser. Another account may have signed in since, which other tabs are in. */
   async expire(): Promise<boolean> {
     const token = this.#szafa?.token;
     this.#szafa = undefined;
-    return token !== undefined && kept.endSession(token);
+    return token !== undefined && sessionStore.endSession(token);
   }
 
-  async isKept(): Promise<boolean> {
-    const session = await kept.session();
+  async isStored(): Promise<boolean> {
+    const session = await sessionStore.session();
     return session !== undefined && 'token' in session && session.token === this.#szafa?.token;
   }
 
   async leave(tellService: boolean): Promise<boolean> {
-    const session = await kept.session();
+    const session = await sessionStore.session();
     // A session that could not be restored has its token here alone.
     const token = this.#szafa?.token ?? (session && 'token' in session ? session.token : undefined);
     this.#szafa = undefined;
     // A tab that hears late that another one has left finds the next account there.
-    const isLast = await kept.forgetAll(token);
+    const isLast = await sessionStore.forgetAll(token);
     if (tellService) await this.#goodbye(token);
     return isLast;
   }
@@ -310,7 +300,7 @@ export class SignedIn {
 const device = () => deviceName(navigator.userAgent);
 
 /** Why a session that was kept cannot go on, where a new sign-in helps. */
-function endOf(error: unknown): Ended | undefined {
+function endOf(error: unknown): SessionEnd | undefined {
   if (error instanceof ApiError && error.status === 401) return 'ended';
   // A tab ended between a change of the password and the note of it.
   return error instanceof WrongPasswordError ? 'other-password' : undefined;

@@ -1,25 +1,21 @@
 /** The door: to sign in, to register, and to come back with the recovery key. */
+
 import { type Signal, useSignal } from '@preact/signals';
+import type { Second } from '@szafa/client';
 import { limits } from '@szafa/protocol';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Fault, Second } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
+import { Button } from '../core/controls/controls.tsx';
 import { FieldFault, FormTrouble, useFieldFault } from '../core/controls/faults.tsx';
-import {
-  Code,
-  Field,
-  Form,
-  NewSecret,
-  requireGood,
-  Secret,
-  Submit,
-  useForm,
-} from '../core/controls/form.tsx';
+import { Code, Field, Form, Secret, Submit, useForm } from '../core/controls/form.tsx';
 import { Icon } from '../core/controls/icon.tsx';
+import { boundTo, setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
+import { NewPassword, requireGoodPassword } from './new-password.tsx';
 import { confirmPasskey } from './passkeys.ts';
-import { login, loginWithPasskey, parting, recover, register } from './session.ts';
+import { login, loginWithPasskey, recover, register, signOutReason } from './session.ts';
 
 import { SignInLayout } from './sign-in-layout.tsx';
 
@@ -40,7 +36,7 @@ function Username({ value, hint }: { value: Signal<string>; hint?: string }) {
 }
 
 /** What stays when somebody goes from one of the forms to another. */
-interface DoorProps {
+interface FormPageProps {
   username: Signal<string>;
   invite: Signal<string>;
 }
@@ -48,10 +44,10 @@ interface DoorProps {
 /** Names are exact: Ada is another account than ada. Many write theirs with a capital letter by habit, or by a phone's. */
 function wrongWords(typed: string): string {
   const small = typed.trim().toLowerCase();
-  return small === typed.trim() ? words.wrong : `${words.wrong} ${words.otherLetters(small)}`;
+  return small === typed.trim() ? words.wrong : `${words.wrong} ${words.otherCase(small)}`;
 }
 
-function SignIn({ username }: DoorProps) {
+function SignIn({ username }: FormPageProps) {
   const password = useSignal('');
   const shown = useSignal(false);
   const code = useSignal('');
@@ -113,14 +109,12 @@ function SignIn({ username }: DoorProps) {
         {wanted?.passkey && (
           <>
             <p class="hint">{words.passkeyHint}</p>
-            <button
-              type="button"
-              class="button wide"
-              aria-disabled={form.working.value}
+            <Button
+              class="wide"
+              label={words.confirmPasskey}
+              isBusy={form.working.value}
               onClick={press('second')}
-            >
-              {words.confirmPasskey}
-            </button>
+            />
           </>
         )}
         {wanted && !wantsCode && !wanted.passkey && <p class="caution">{words.passkeyAway}</p>}
@@ -128,9 +122,7 @@ function SignIn({ username }: DoorProps) {
       <FormTrouble />
       <Submit form={form} class="primary wide" label={words.signIn} busy={words.working} />
       {offered.value && (
-        <button type="button" class="button wide" aria-disabled={form.working.value} onClick={press('alone')}>
-          {words.byPasskey}
-        </button>
+        <Button class="wide" label={words.byPasskey} isBusy={form.working.value} onClick={press('alone')} />
       )}
     </Form>
   );
@@ -162,7 +154,7 @@ function Check({ name, label, value, required = false, describedBy }: CheckProps
   );
 }
 
-function Register({ username, invite }: DoorProps) {
+function Register({ username, invite }: FormPageProps) {
   const password = useSignal('');
   const repeat = useSignal('');
   const withKey = useSignal(true);
@@ -170,7 +162,7 @@ function Register({ username, invite }: DoorProps) {
   const registration = useSignal('open');
   const needsInvite = registration.value === 'invite' || invite.value !== '';
   const form = useForm(async () => {
-    await requireGood(username.value, password.value, repeat.value);
+    await requireGoodPassword(username.value, password.value, repeat.value);
     const wishes = { recoveryKey: withKey.value, invite: needsInvite ? invite.value.trim() : '' };
     await register(username.value, password.value, wishes);
   });
@@ -192,7 +184,7 @@ function Register({ username, invite }: DoorProps) {
       fields={{ 409: 'username', name: 'username', rule: 'username', ...(needsInvite && { 403: 'invite' }) }}
     >
       <Username value={username} hint={words.usernameRule} />
-      <NewSecret label={words.password} value={password} repeat={repeat} />
+      <NewPassword label={words.password} value={password} repeat={repeat} />
       {needsInvite && (
         <Field
           label={words.invite}
@@ -224,12 +216,12 @@ function Register({ username, invite }: DoorProps) {
   );
 }
 
-function Recover({ username }: DoorProps) {
+function Recover({ username }: FormPageProps) {
   const key = useSignal('');
   const password = useSignal('');
   const repeat = useSignal('');
   const form = useForm(async () => {
-    await requireGood(username.value, password.value, repeat.value);
+    await requireGoodPassword(username.value, password.value, repeat.value);
     await recover(username.value, key.value, password.value);
   });
   const keyFault = useFieldFault('recovery-key', true);
@@ -255,17 +247,14 @@ function Recover({ username }: DoorProps) {
           autocapitalize="characters"
           spellcheck={false}
           {...keyFault}
-          value={key.value}
-          onInput={(event) => {
-            key.value = event.currentTarget.value;
-          }}
+          {...boundTo(key)}
         />
         <small id="recovery-key-hint" class="hint">
           {keyHint}
         </small>
         <FieldFault name="recovery-key" />
       </div>
-      <NewSecret label={next} value={password} repeat={repeat} />
+      <NewPassword label={next} value={password} repeat={repeat} />
       <p class="hint">{after}</p>
       <FormTrouble />
       <Submit form={form} class="primary wide" label={text.recover.do} />
@@ -274,7 +263,7 @@ function Recover({ username }: DoorProps) {
 }
 
 type Link = 'toRecover' | 'toRegister' | 'toSignIn';
-const PAGES: Record<How, { Form: (props: DoorProps) => JSX.Element; links: [to: How, label: Link][] }> = {
+const PAGES: Record<How, { Form: (props: FormPageProps) => JSX.Element; links: [to: How, label: Link][] }> = {
   login: {
     Form: SignIn,
     links: [
@@ -317,22 +306,13 @@ export function Enter() {
         <h1>{text.name}</h1>
         <p>{text.tagline}</p>
       </header>
-      <p class="parting" role="status">
-        {parting.value}
+      <p class="sign-out-reason" role="status">
+        {signOutReason.value}
       </p>
       <Form key={how.value} username={username} invite={invite} />
       <div class="enter-links">
         {links.map(([to, label]) => (
-          <button
-            key={to}
-            type="button"
-            class="link"
-            onClick={() => {
-              how.value = to;
-            }}
-          >
-            {words[label]}
-          </button>
+          <Button kind="link" label={words[label]} key={to} onClick={setTo(how, to)} />
         ))}
       </div>
     </SignInLayout>

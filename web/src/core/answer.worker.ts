@@ -1,16 +1,17 @@
-/** How a worker of the page answers the calls of its page. */
+/** How a worker answers the calls of its page. */
 import { ApiError, FactorError, LinkOverError, SzafaError, TamperedError } from '@szafa/client';
 import { RuleError } from '@szafa/protocol';
 import { RefusedError } from '../transfers/outlet.worker.ts';
-import type { Fault, FromWorker, ToWorker } from './bridge/calls.ts';
+import type { CallMessage } from './bridge/calls.ts';
+import type { Fault, WorkerMessage } from './bridge/messages.ts';
 import { StoppedError } from './tasks.worker.ts';
 
 const scope = globalThis as unknown as {
-  postMessage(message: FromWorker, transfer?: Transferable[]): void;
-  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+  postMessage(message: WorkerMessage, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<CallMessage>) => void) | null;
 };
 
-export const say = (message: FromWorker, transfer: Transferable[] = []) =>
+export const post = (message: WorkerMessage, transfer: Transferable[] = []) =>
   scope.postMessage(message, transfer);
 
 /** A function for each of these calls; a port may come with one. */
@@ -20,7 +21,7 @@ export type Handlers<C> = {
     : never;
 };
 
-/** An error as the page is told of it. */
+/** An error as the page gets it. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof ApiError) {
     const { code, message, status, retryAfter } = error;
@@ -42,22 +43,22 @@ export function faultOf(error: unknown): Fault {
     return { code: error.code, message: error.message };
   if (error instanceof RuleError) return { code: 'rule', message: error.message };
   const { name, message } = error as Error;
-  // As browsers say it: Argon2id comes when it is needed, and the server may be gone by then or have another one.
+  // Browsers word it like this. Argon2id is loaded when needed: the server may be gone by then, or have another version.
   if (name === 'TypeError' && /import(ed|ing) .*module/i.test(message))
     return { code: 'part-missing', message };
-  // Keys that sign, and keys to seal for, which not every browser has.
+  // Not every browser has the kinds of keys that sharing needs.
   if (name === 'NotSupportedError') return { code: 'no-such-keys', message };
   return { code: name === 'AbortError' ? 'stopped' : 'unexpected', message };
 }
 
-export function answerBy<C>(handlers: Handlers<C>): void {
+export function serveCalls<C>(handlers: Handlers<C>): void {
   scope.onmessage = async ({ data: { call, name, args, port } }) => {
     try {
       const handler = handlers[name as keyof C] as (...args: unknown[]) => Promise<unknown>;
       const value = await handler(...args, ...(port ? [port] : []));
-      say({ call, value }, value instanceof ImageBitmap ? [value] : []);
+      post({ call, value }, value instanceof ImageBitmap ? [value] : []);
     } catch (error) {
-      say({ call, fault: faultOf(error) });
+      post({ call, fault: faultOf(error) });
     }
   };
 }

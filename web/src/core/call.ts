@@ -4,12 +4,13 @@ import readerUrl from '../reader/main.ts?worker&url';
 import senderUrl from '../sender/sender.worker.ts?worker&url';
 import visitorUrl from '../visitor/visitor.worker.ts?worker&url';
 import appUrl from '../worker/main.ts?worker&url';
-import type { AllCalls, CallName, Fault, FromWorker, Progress, ToWorker } from './bridge/calls.ts';
+import type { AllCalls, CallMessage, CallName } from './bridge/calls.ts';
+import type { Fault, Progress, WorkerMessage } from './bridge/messages.ts';
 import { scriptPolicy } from './bridge/scripts.ts';
 
 /** A call that failed; `fault` says how, text.ts what to tell. */
-export class CoreError extends Error {
-  override name = 'CoreError';
+export class CallError extends Error {
+  override name = 'CallError';
   readonly fault: Fault;
 
   constructor(fault: Fault) {
@@ -19,7 +20,7 @@ export class CoreError extends Error {
 }
 
 export function faultOf(error: unknown): Fault {
-  return error instanceof CoreError ? error.fault : { code: 'unexpected', message: (error as Error).message };
+  return error instanceof CallError ? error.fault : { code: 'unexpected', message: (error as Error).message };
 }
 
 export { appUrl };
@@ -44,7 +45,7 @@ let disowned = 0;
 function started(): Worker {
   if (worker) return worker;
   worker = new Worker(scriptUrl(workerUrl), { type: 'module' });
-  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+  worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => {
     begun = true;
     if ('progress' in data) listeners.progress(data.progress);
     else if ('reachable' in data) listeners.reachable(data.reachable);
@@ -53,7 +54,7 @@ function started(): Worker {
       waiting.delete(data.call);
       if ('fault' in data) {
         if (data.call > disowned) listeners.fault(data.fault);
-        answer?.reject(new CoreError(data.fault));
+        answer?.reject(new CallError(data.fault));
       } else answer?.resolve(data.value);
     }
   };
@@ -62,7 +63,7 @@ function started(): Worker {
     if (begun) return;
     worker = undefined;
     const fault = { code: 'part-missing', message: "the script of the page's worker could not be loaded" };
-    for (const { reject } of waiting.values()) reject(new CoreError(fault));
+    for (const { reject } of waiting.values()) reject(new CallError(fault));
     waiting.clear();
   };
   return worker;
@@ -78,7 +79,7 @@ export function disown(): void {
 }
 
 /** Before the first call, on the pages for visitors: what a link leads to, and what a request does. */
-export function beVisitor(at: 'link' | 'request'): void {
+export function useVisitorWorker(at: 'link' | 'request'): void {
   workerUrl = at === 'link' ? visitorUrl : senderUrl;
 }
 
@@ -95,7 +96,7 @@ export function callWith<N extends CallName>(
   name: N,
   ...args: Parameters<AllCalls[N]>
 ): Promise<ReturnType<AllCalls[N]>> {
-  const message: ToWorker = { call: ++last, name, args, ...(port && { port }) };
+  const message: CallMessage = { call: ++last, name, args, ...(port && { port }) };
   return new Promise((resolve, reject) => {
     waiting.set(message.call, { resolve: resolve as (value: unknown) => void, reject });
     started().postMessage(message, port ? [port] : []);

@@ -1,6 +1,6 @@
 /** Whether the server can be reached. While it cannot, the page asks again by itself, so that the answer is never old. */
 import { computed, effect, signal } from '@preact/signals';
-import { tell } from './notices.ts';
+import { notify } from './notices.ts';
 import { text } from './text/index.ts';
 
 export const online = signal(navigator.onLine);
@@ -12,22 +12,22 @@ const PATIENCE_MS = 5_000;
 /** Answers of what stands before a server that is away, and of one whose stores do not answer. */
 const AWAY = [502, 503, 504];
 
-const comebacks: (() => void)[] = [];
+const reconnectListeners: (() => void)[] = [];
 
 /** `act` is done whenever the server is there again. */
-export function onBack(act: () => void): void {
-  comebacks.push(act);
+export function onReconnect(act: () => void): void {
+  reconnectListeners.push(act);
 }
 
-export function noteReachable(now: boolean): void {
+export function setReachable(now: boolean): void {
   const isBack = now && !reachable.value;
   reachable.value = now;
   if (!isBack) return;
-  tell(text.state.back);
-  for (const act of comebacks) act();
+  notify(text.state.back);
+  for (const act of reconnectListeners) act();
 }
 
-export async function isThere(): Promise<boolean> {
+export async function serverAnswers(): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     return !AWAY.includes((await fetch('/readyz', { cache: 'no-store', signal })).status);
@@ -38,18 +38,18 @@ export async function isThere(): Promise<boolean> {
 
 let asking = false;
 
-async function askUntilThere(): Promise<void> {
+async function waitForServer(): Promise<void> {
   if (asking) return;
   asking = true;
   while (online.value && !reachable.value) {
-    if (await isThere()) noteReachable(true);
+    if (await serverAnswers()) setReachable(true);
     else await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
   asking = false;
 }
 
 effect(() => {
-  if (online.value && !reachable.value) void askUntilThere();
+  if (online.value && !reachable.value) void waitForServer();
 });
 
 globalThis.addEventListener('online', () => {

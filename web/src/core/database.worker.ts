@@ -7,10 +7,10 @@ import {
   type RevStores,
   SzafaError,
 } from '@szafa/client';
-import type { UploadNote } from './bridge/calls.ts';
+import type { UnfinishedUpload } from './bridge/calls.ts';
 
 /** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
-export interface KeptSession {
+export interface StoredSession {
   username: string;
   token: string;
   kek: CryptoKey;
@@ -111,14 +111,14 @@ function done(transaction: IDBTransaction): Promise<void> {
   });
 }
 
-export const kept = {
-  session: () => read<KeptSession | EndedSession>('session', 'current'),
-  keepSession: (session: KeptSession) => write('session', (objects) => objects.put(session, 'current')),
+export const sessionStore = {
+  session: () => read<StoredSession | EndedSession>('session', 'current'),
+  keepSession: (session: StoredSession) => write('session', (objects) => objects.put(session, 'current')),
 
   /** The same session, whose keys are under another password from now on. */
-  renewSession: (session: KeptSession) =>
+  renewSession: (session: StoredSession) =>
     write('session', (objects) => {
-      const found = objects.get('current') as IDBRequest<KeptSession | undefined>;
+      const found = objects.get('current') as IDBRequest<StoredSession | undefined>;
       found.onsuccess = () => {
         // Another tab may have signed out meanwhile.
         if (found.result?.token === session.token) objects.put(session, 'current');
@@ -129,7 +129,7 @@ export const kept = {
   async endSession(token: string): Promise<boolean> {
     let isDone = false;
     await write('session', (objects) => {
-      const found = objects.get('current') as IDBRequest<KeptSession | undefined>;
+      const found = objects.get('current') as IDBRequest<StoredSession | undefined>;
       found.onsuccess = () => {
         // Another tab may have signed in again meanwhile.
         if (found.result?.token !== token) return;
@@ -162,7 +162,7 @@ export const kept = {
   async forgetAll(token?: string): Promise<boolean> {
     const transaction = (await database()).transaction(OF_A_SESSION, 'readwrite');
     const found = transaction.objectStore('session').get('current') as IDBRequest<
-      Partial<KeptSession> | undefined
+      Partial<StoredSession> | undefined
     >;
     let isDone = false;
     found.onsuccess = () => {
@@ -179,20 +179,20 @@ export const kept = {
 /** Uploads that were not finished, by name: enough to find the file again. */
 function notesIn(store: Store) {
   return {
-    async all(): Promise<UploadNote[]> {
+    async all(): Promise<UnfinishedUpload[]> {
       const all = (await database()).transaction(store).objectStore(store).getAll();
-      return finished(all as IDBRequest<UploadNote[]>);
+      return finished(all as IDBRequest<UnfinishedUpload[]>);
     },
-    keep: (notes: UploadNote[]) =>
+    store: (uploads: UnfinishedUpload[]) =>
       write(store, (objects) => {
-        for (const note of notes) objects.put(note, note.id);
+        for (const upload of uploads) objects.put(upload, upload.id);
       }),
     forget: (id: string) => write(store, (objects) => objects.delete(id)),
   };
 }
 
-export const uploadNotes = notesIn('uploads');
-export const visitorNotes = notesIn('visitor-uploads');
+export const unfinishedUploads = notesIn('uploads');
+export const visitorUploads = notesIn('visitor-uploads');
 
 /** The records of an entry are kept one by one; the entry itself has the first of these keys. */
 const recordsOf = (key: string) => IDBKeyRange.bound(key, `${key}~`);

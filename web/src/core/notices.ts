@@ -32,7 +32,7 @@ export function dropNotices(): void {
   notices.value = [];
 }
 
-export function tell(text: string, bad = false, act?: NoticeAct): void {
+export function notify(text: string, bad = false, act?: NoticeAct): void {
   const id = ++last;
   const ongoing = notices.value.filter((notice) => notice.ongoing);
   const others = notices.value.filter((notice) => !notice.ongoing && notice.text !== text);
@@ -40,11 +40,11 @@ export function tell(text: string, bad = false, act?: NoticeAct): void {
   setTimeout(() => dismiss(id), act ? SHOWN_WITH_ACT_MS : bad ? SHOWN_BAD_MS : SHOWN_MS);
 }
 
-export function tellFault(error: unknown): void {
-  tell(explain(faultOf(error)), true);
+export function notifyError(error: unknown): void {
+  notify(explain(faultOf(error)), true);
 }
 
-export function tellOngoing(first: string): { change(text: string): void; end(): void } {
+export function notifyProgress(first: string): { change(text: string): void; end(): void } {
   const id = ++last;
   notices.value = [{ id, text: first, bad: false, ongoing: true }, ...notices.value];
   return {

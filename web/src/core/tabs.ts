@@ -1,4 +1,4 @@
-import { TAB_CHANNEL, type TabNews } from './bridge/calls.ts';
+import { TAB_CHANNEL, type TabNews } from './bridge/messages.ts';
 
 const channel = new BroadcastChannel(TAB_CHANNEL);
 

@@ -1,22 +1,55 @@
 import { PIECE_SIZE } from '@szafa/client';
-import type { Progress } from './bridge/calls.ts';
-import { Packer, type Pieces } from './packer.worker.ts';
+import type { Progress } from './bridge/messages.ts';
 
-const TELL_EVERY_MS = 200;
+/** Up to PIECE_SIZE bytes each, valid until the next one is requested. */
+export type Pieces = AsyncGenerator<Uint8Array, void>;
 
-/** What `stop` makes a transfer fail with. */
+/** Packs pieces of any size into full buffers: each buffer costs a message or a write, and a zip of small files has many small pieces. */
+export class Packer {
+  readonly #pieces: Pieces;
+  #rest: Uint8Array = new Uint8Array();
+
+  constructor(pieces: Pieces) {
+    this.#pieces = pieces;
+  }
+
+  /** Returns how many bytes it wrote: fewer than fit only at the end. */
+  async fill(memory: Uint8Array): Promise<number> {
+    let at = 0;
+    while (at < memory.length) {
+      if (this.#rest.length === 0) {
+        const { done, value } = await this.#pieces.next();
+        if (done) break;
+        this.#rest = value;
+      }
+      const part = this.#rest.subarray(0, memory.length - at);
+      memory.set(part, at);
+      at += part.length;
+      this.#rest = this.#rest.subarray(part.length);
+    }
+    return at;
+  }
+
+  async close(): Promise<void> {
+    await this.#pieces.return();
+  }
+}
+
+const REPORT_EVERY_MS = 200;
+
+/** The error of a task that `stop` ended. */
 export class StoppedError extends Error {
   override name = 'StoppedError';
   readonly code = 'stopped';
 }
 
-/** What is under way in this tab, each under an id by which it can be stopped. */
+/** The running tasks of this tab, by the ids that stop them. */
 export class Tasks {
-  readonly #tell: (progress: Progress) => void;
+  readonly #report: (progress: Progress) => void;
   readonly #running = new Map<string, AbortController>();
 
-  constructor(tell: (progress: Progress) => void) {
-    this.#tell = tell;
+  constructor(report: (progress: Progress) => void) {
+    this.#report = report;
   }
 
   stop(id: string): void {
@@ -27,7 +60,7 @@ export class Tasks {
     for (const id of this.#running.keys()) this.stop(id);
   }
 
-  /** The browser writes aside and moves the file to its name at `close`, when everything was verified. */
+  /** The browser writes to a temporary file and gives it its name at `close`, when everything was verified. */
   save(id: string, begin: (signal: AbortSignal) => Pieces, handle: FileSystemFileHandle): Promise<void> {
     return this.run(id, async (signal) => {
       const packer = new Packer(begin(signal));
@@ -59,14 +92,14 @@ export class Tasks {
     }
   }
 
-  /** Not more often than a person sees. */
-  teller(id: string): (progress: Omit<Progress, 'id'> & { total: number }) => void {
+  /** Reports progress, no more often than a person sees. */
+  reporter(id: string): (progress: Omit<Progress, 'id'> & { total: number }) => void {
     let last = Number.NEGATIVE_INFINITY;
     return ({ total, ...progress }) => {
       const now = performance.now();
-      if (now - last < TELL_EVERY_MS && progress.done < total) return;
+      if (now - last < REPORT_EVERY_MS && progress.done < total) return;
       last = now;
-      this.#tell({ id, ...progress });
+      this.#report({ id, ...progress });
     };
   }
 }

@@ -2,13 +2,13 @@
 import { signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { account, leave } from '../accounts/session.ts';
-import type { Item, ListedLink } from '../core/bridge/calls.ts';
+import type { Item, LinkRow } from '../core/bridge/calls.ts';
 import { call } from '../core/call.ts';
-import { tellFault } from '../core/notices.ts';
+import { notifyError } from '../core/notices.ts';
 import { joinPath } from '../core/tree.ts';
 import type { Batch } from '../transfers/pick.ts';
 import { active, upload } from '../transfers/transfers.ts';
-import { settle } from './collisions.ts';
+import { resolveCollisions } from './collisions.ts';
 import { changed, here, place, type Row, tree } from './file-list.ts';
 
 type Dialog =
@@ -19,9 +19,9 @@ type Dialog =
   | { kind: 'remove'; items: Item[]; all: boolean }
   | { kind: 'preview'; item: Item }
   | { kind: 'share'; rows: Row[] }
-  | { kind: 'end-link'; link: ListedLink }
+  | { kind: 'end-link'; link: LinkRow }
   | { kind: 'leave'; uploads: string[]; downloads: string[] }
-  | { kind: 'contacts'; of?: string }
+  | { kind: 'contacts'; username?: string }
   | { kind: 'account' }
   | { kind: 'settings' }
   | { kind: 'about' };
@@ -33,8 +33,8 @@ export function closeDialog(): void {
 }
 
 /** Signs out, after a question where something would be lost: uploads of any tab, downloads of this one. */
-export async function askToLeave(): Promise<void> {
-  const uploads = (await call('remembered')).map(({ path }) => displayName(path));
+export async function askToSignOut(): Promise<void> {
+  const uploads = (await call('storedUploads')).map(({ path }) => displayName(path));
   const downloads = active.value.filter(({ kind }) => kind === 'download').map(({ name }) => name);
   if (uploads.length + downloads.length > 0) dialog.value = { kind: 'leave', uploads, downloads };
   else await leave();
@@ -57,7 +57,7 @@ export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = ta
     const all = batches.flatMap((batch) =>
       batch.chosen.map((one) => ({ ...one, path: joinPath(above(batch), one.name) })),
     );
-    const settled = await settle(all, ({ path }) => path, true);
+    const settled = await resolveCollisions(all, ({ path }) => path, true);
     if (!settled) return;
     await upload(
       who.username,
@@ -74,6 +74,6 @@ export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = ta
     }
     if (missing.length > 0 && account.peek() === who) await changed();
   } catch (error) {
-    if (account.peek() === who) tellFault(error);
+    if (account.peek() === who) notifyError(error);
   }
 }

@@ -49,16 +49,17 @@ export function parseAddress(fragment: string): Address {
 }
 
 /** What this page notes of an entry of the history. */
-interface Noted {
+interface HistoryState {
   /** The entry before this one is that address, over which a file is shown: closing the file is going back. */
   over: string;
 }
 
 export const addressNow = (): Address => parseAddress(globalThis.location.hash);
-export const isOver = (place: Place) => (history.state as Noted | null)?.over === formatAddress({ place });
+export const isOver = (place: Place) =>
+  (history.state as HistoryState | null)?.over === formatAddress({ place });
 
 export function pushAddress(address: Address): void {
-  const noted: Noted | null =
+  const noted: HistoryState | null =
     address.shown === undefined ? null : { over: formatAddress({ place: address.place }) };
   history.pushState(noted, '', formatAddress(address));
 }

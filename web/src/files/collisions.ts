@@ -30,26 +30,26 @@ function put(asked: Omit<Question, 'answer'>): Promise<{ choice: Choice | undefi
   });
 }
 
-export interface Settled<T> {
+export interface Placement<T> {
   what: T;
   path: string;
 }
 
 /** Where each may be written; without those to be skipped. Undefined where the person wants none of it. */
-export async function settle<T>(
+export async function resolveCollisions<T>(
   all: readonly T[],
   pathOf: (what: T) => string,
   mayReplace: boolean,
-): Promise<Settled<T>[] | undefined> {
+): Promise<Placement<T>[] | undefined> {
   const isTaken = (path: string) =>
     tree.value.file(path) !== undefined || tree.value.folder(path) !== undefined;
   const given = new Set<string>();
-  const settled: Settled<T>[] = [];
+  const settled: Placement<T>[] = [];
   const give = (what: T, path: string) => {
     given.add(path);
     settled.push({ what, path });
   };
-  const taken: Settled<T>[] = [];
+  const taken: Placement<T>[] = [];
   for (const what of all) {
     const path = pathOf(what);
     if (isTaken(path)) taken.push({ what, path });

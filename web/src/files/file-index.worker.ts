@@ -8,7 +8,7 @@ import {
   SzafaError,
   Tree,
 } from '@szafa/client';
-import { requireSame } from '../accounts/same-account.worker.ts';
+import { requireSameAccount } from '../accounts/same-account.worker.ts';
 import type { Item, Listing, VersionInfo } from '../core/bridge/calls.ts';
 import { StoredThumbnails } from './thumbnails/thumbnails.worker.ts';
 
@@ -31,7 +31,7 @@ function itemOf({ path, entry, versions, size, createdAt, verified, problem, mis
 }
 
 /** The files and folders of one account, as they were listed last. */
-export class Cabinet {
+export class FileIndex {
   readonly #szafa: () => Szafa;
   #tree = new Tree([]);
   #entries = new Map<string, Entry>();
@@ -62,7 +62,7 @@ export class Cabinet {
     // Before the list: what changes in between is seen the next time.
     const rev = (await szafa.api.call('changes')).rev;
     const [entries, dirs, quota] = await Promise.all([szafa.list(), szafa.dirs(), szafa.quota()]);
-    requireSame(szafa, this.#szafa);
+    requireSameAccount(szafa, this.#szafa);
     this.#tree = new Tree(entries, dirs);
     this.#entries = new Map(entries.map((entry) => [entry.fileId, entry]));
     const plain = new Set(dirs.filter(({ verified }) => !verified).map(({ name }) => name));

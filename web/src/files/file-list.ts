@@ -2,9 +2,10 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import { fold } from '@szafa/client';
 import type { Quota } from '@szafa/protocol';
-import type { Dir, Fault, FolderInfo, Item, Move } from '../core/bridge/calls.ts';
+import type { Dir, FolderInfo, Item, Move } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
-import { tellFault } from '../core/notices.ts';
+import { notifyError } from '../core/notices.ts';
 import { foldedMatcher, matcher } from '../core/search.ts';
 import { chosenSort } from '../core/settings.ts';
 import { toTabs } from '../core/tabs.ts';
@@ -152,7 +153,7 @@ export async function changed(moved: readonly Move[] = []): Promise<boolean> {
 const followed: Move[] = [];
 
 /** Whoever looks at a folder that was renamed goes on looking at it. */
-function followMoved(): void {
+function followMovedFolder(): void {
   for (const { from, to } of followed.splice(0)) {
     const at = place.value;
     if (at.at !== 'folder' || from === '' || !isWithin(at.path, from)) continue;
@@ -176,14 +177,14 @@ async function read(): Promise<boolean> {
       quota.value = found.quota;
       listedRev.value = found.rev;
       listing.value = 'ready';
-      followMoved();
-      dropGone();
+      followMovedFolder();
+      deselectMissing();
     });
     prepareSearch();
     return true;
   } catch (error) {
     if (asked !== visit) return false;
-    if (listing.value === 'ready') tellFault(error);
+    if (listing.value === 'ready') notifyError(error);
     else {
       listFault.value = faultOf(error);
       listing.value = 'failed';
@@ -193,7 +194,7 @@ async function read(): Promise<boolean> {
 }
 
 /** What is not there any more is not chosen any more. */
-function dropGone(): void {
+function deselectMissing(): void {
   if (selected.value.size === 0) return;
   const ids = new Set([...items.value, ...(trashed.value ?? [])].map(({ fileId }) => fileId));
   const left = [...selected.value].filter((key) =>
@@ -220,7 +221,7 @@ export function sortBy(key: SortKey): void {
   chosenSort.value = `${key} ${next ? 'down' : 'up'}`;
 }
 
-export function emptyShelf(): void {
+export function clearFileList(): void {
   visit++;
   batch(() => {
     items.value = [];

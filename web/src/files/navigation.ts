@@ -1,7 +1,7 @@
 /** Keeps the browser's address and history in step with what the page shows, both ways. */
 import { batch, effect } from '@preact/signals';
 import { phase } from '../accounts/session.ts';
-import { tell } from '../core/notices.ts';
+import { notify } from '../core/notices.ts';
 import { text } from '../core/text/index.ts';
 import { dialog } from './actions.ts';
 import {
@@ -21,7 +21,7 @@ let wanted: string | undefined;
 /** Going back over a file that was closed: the browser has been told, and comes to it later. What is opened meanwhile stays. */
 let goingBack = false;
 
-function shownNow(): string | undefined {
+function shownPath(): string | undefined {
   const now = dialog.value;
   return now?.kind === 'preview' ? now.item.path : undefined;
 }
@@ -29,7 +29,7 @@ function shownNow(): string | undefined {
 /** From the address to the page. */
 function follow(): void {
   const { place: to, shown } = addressNow();
-  if (shown !== undefined && shown === shownNow()) return;
+  if (shown !== undefined && shown === shownPath()) return;
   batch(() => {
     dialog.value = null;
     // What was found stays found behind a file that was shown.
@@ -44,12 +44,12 @@ function showWanted(): void {
   const item = tree.value.file(wanted);
   wanted = undefined;
   if (item) dialog.value = { kind: 'preview', item };
-  else tell(text.tree.gone, true);
+  else notify(text.tree.gone, true);
 }
 
 /** From the page to the address. */
 function mirror(): void {
-  const shown = shownNow();
+  const shown = shownPath();
   const now: Address = { place: place.value, ...(shown !== undefined && { shown }) };
   // After all that the effect listens to.
   if (goingBack) return;
@@ -65,7 +65,7 @@ function mirror(): void {
 }
 
 /** A folder that is gone, renamed or never was: what is nearest to it is shown, at its own address. */
-function leaveGone(): void {
+function leaveMissingFolder(): void {
   const at = place.value;
   if (at.at !== 'folder' || at.path === here.value.path) return;
   const path = here.value.path;
@@ -88,7 +88,7 @@ export function startNavigation(): void {
     inside = isIn;
     if (!isIn || listing.value !== 'ready') return;
     if (wanted !== undefined) showWanted();
-    leaveGone();
+    leaveMissingFolder();
     mirror();
   });
 }

@@ -1,12 +1,13 @@
 /** What is done to files and folders of the tree: rename, move, copy, trash and back. Each is one call of the worker, which tells how far it is. */
 
 import { account } from '../accounts/session.ts';
-import type { Item, Move, Progress } from '../core/bridge/calls.ts';
+import type { Item, Move } from '../core/bridge/calls.ts';
+import type { Progress } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
-import { tell, tellOngoing } from '../core/notices.ts';
+import { notify, notifyProgress } from '../core/notices.ts';
 import { explain, text } from '../core/text/index.ts';
 import { arrivals, foldersBelow, freePath, isWithin, joinPath, lastOf, parentOf } from '../core/tree.ts';
-import { settle } from './collisions.ts';
+import { resolveCollisions } from './collisions.ts';
 import { changed, filesOf, isFolder, items, type Row, tree } from './file-list.ts';
 import { clearSelection } from './selection.ts';
 
@@ -17,9 +18,9 @@ interface Words {
   doing(count: number, all: number): string;
   done(count: number): string;
   failed(why: string): string;
-  /** Said where a part of it was done. */
+  /** StatusLine where a part of it was done. */
   partly?(why: string): string;
-  /** Said where it cannot be seen whether anything was. */
+  /** StatusLine where it cannot be seen whether anything was. */
   unsure?(why: string): string;
 }
 
@@ -36,7 +37,7 @@ interface More {
 const running = new Map<string, (progress: Progress) => void>();
 
 /** What the worker tells of an operation. */
-export function onOperation(progress: Progress): void {
+export function onOperationProgress(progress: Progress): void {
   running.get(progress.id)?.(progress);
 }
 
@@ -49,10 +50,10 @@ async function operate(
 ): Promise<boolean> {
   const who = account.peek();
   const id = crypto.randomUUID();
-  let notice: ReturnType<typeof tellOngoing> | undefined;
+  let notice: ReturnType<typeof notifyProgress> | undefined;
   let said = words.doing(0, all);
   const late = setTimeout(() => {
-    notice = tellOngoing(said);
+    notice = notifyProgress(said);
   }, SHOWN_AFTER_MS);
   running.set(id, ({ done, total = all }) => {
     said = words.doing(done, total);
@@ -75,19 +76,19 @@ async function operate(
   const there = fault && arrived && isListed ? arrived() : 0;
   const isDone = !fault || there === all;
   const back = undo && { label: text.tree.undo, do: undo };
-  if (isDone) tell(words.done(all), false, back);
+  if (isDone) notify(words.done(all), false, back);
   else {
     const { failed, partly = failed, unsure = failed } = words;
     const say = there > 0 ? partly : isListed ? failed : unsure;
-    tell(say(explain(faultOf(fault))), true, isListed && undoesPart?.() ? back : undefined);
+    notify(say(explain(faultOf(fault))), true, isListed && undoesPart?.() ? back : undefined);
   }
   return isDone;
 }
 
-const thingOf = (row: Row) => (isFolder(row) ? `${row.path}/` : row.path);
+const pathOfRow = (row: Row) => (isFolder(row) ? `${row.path}/` : row.path);
 
 /** Why a file or folder cannot have this name in this folder; '' where it can. */
-export function refusalOf(folder: string, name: string): string {
+export function nameProblem(folder: string, name: string): string {
   const words = text.names;
   if (name === '') return words.empty;
   if (name.includes('/')) return words.slash;
@@ -127,7 +128,7 @@ export function mayMove(rows: readonly Row[], folder: string): boolean {
 export async function move(rows: readonly Row[], folder: string): Promise<void> {
   if (!mayMove(rows, folder)) return;
   const elsewhere = rows.filter(({ path }) => parentOf(path) !== folder);
-  const settled = await settle(elsewhere, ({ path }) => joinPath(folder, lastOf(path)), false);
+  const settled = await resolveCollisions(elsewhere, ({ path }) => joinPath(folder, lastOf(path)), false);
   if (!settled || settled.length === 0) return;
   clearSelection();
   await carryOut(
@@ -161,15 +162,15 @@ const isGone = (row: Row) =>
   isFolder(row) ? !tree.peek().folder(row.path) : !items.peek().some(({ fileId }) => fileId === row.fileId);
 
 /** As they are called by now: while a menu was open for one, another device may have renamed it, and given its name to another file. */
-function asCalledNow(rows: readonly Row[]): Row[] {
+function withCurrentNames(rows: readonly Row[]): Row[] {
   const now = new Map(items.peek().map((item) => [item.fileId, item]));
   return rows.flatMap((row) => (isFolder(row) ? row : (now.get(row.fileId) ?? [])));
 }
 
 export async function trash(meant: readonly Row[]): Promise<void> {
-  const rows = asCalledNow(meant);
-  if (rows.length === 0) return tell(text.tree.gone, true);
-  const things = rows.map(thingOf);
+  const rows = withCurrentNames(meant);
+  if (rows.length === 0) return notify(text.tree.gone, true);
+  const things = rows.map(pathOfRow);
   let ids: string[] = [];
   const hollow = rows.filter((row) => isFolder(row) && row.count === 0).map(({ path }) => path);
   const undo = () =>
@@ -198,9 +199,9 @@ export async function restore(items: readonly Item[]): Promise<void> {
 }
 
 /** What the person was asked about: another device may have put more into the trash since, or taken some out. */
-export async function removeForGood(asked: readonly Item[]): Promise<void> {
+export async function deleteForever(asked: readonly Item[]): Promise<void> {
   clearSelection();
-  await operate(asked.length, text.remove, (id) => call('removeFiles', id, idsOf(asked)));
+  await operate(asked.length, text.remove, (id) => call('deleteForever', id, idsOf(asked)));
 }
 
 export async function makeFolder(path: string): Promise<void> {

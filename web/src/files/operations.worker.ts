@@ -13,9 +13,10 @@ import {
   SzafaError,
   Tree,
 } from '@szafa/client';
-import { requireSame } from '../accounts/same-account.worker.ts';
-import type { Copy, Item, Move, Progress } from '../core/bridge/calls.ts';
-import type { Cabinet } from './file-index.worker.ts';
+import { requireSameAccount } from '../accounts/same-account.worker.ts';
+import type { Copy, Item, Move } from '../core/bridge/calls.ts';
+import type { Progress } from '../core/bridge/messages.ts';
+import type { FileIndex } from './file-index.worker.ts';
 
 const isFolderPath = (path: string) => path.endsWith('/');
 const withoutSlash = (path: string) => path.slice(0, -1);
@@ -38,16 +39,16 @@ const AT_ONCE = 4;
 
 export class Operations {
   readonly #szafa: () => Szafa;
-  readonly #cabinet: Cabinet;
+  readonly #fileIndex: FileIndex;
   readonly #tell: (progress: Progress) => void;
   /** What was put into the trash here, or seen in it. */
   readonly #trashed = new Map<string, Entry>();
   /** What is about to go, as it was when its records were noted: what comes since would go too, and not come back. */
   #going: Tree | undefined;
 
-  constructor(szafa: () => Szafa, cabinet: Cabinet, tell: (progress: Progress) => void) {
+  constructor(szafa: () => Szafa, fileIndex: FileIndex, tell: (progress: Progress) => void) {
     this.#szafa = szafa;
-    this.#cabinet = cabinet;
+    this.#fileIndex = fileIndex;
     this.#tell = tell;
   }
 
@@ -64,7 +65,7 @@ export class Operations {
   async rename(id: string, moves: Move[]): Promise<void> {
     const szafa = this.#szafa();
     const onProgress = this.#teller(id);
-    let { tree } = this.#cabinet;
+    let { tree } = this.#fileIndex;
     const files = moves.filter(({ from }) => !isFolderPath(from));
     const wanted = files.map((move) => ({ entry: this.#file(move), path: move.to }));
     if (wanted.length > 0) await szafa.rename(wanted, { tree, onProgress });
@@ -85,7 +86,7 @@ export class Operations {
   }
 
   #file({ from, fileId }: Move): Entry {
-    const records = recordsAt(this.#cabinet.tree, from);
+    const records = recordsAt(this.#fileIndex.tree, from);
     const isMeant = fileId === undefined || records.some((record) => record.fileId === fileId);
     if (!records[0] || !isMeant) throw new SzafaError('gone', 'this file is not in the list any more');
     return records[0];
@@ -94,7 +95,7 @@ export class Operations {
   /** Folders are made with what is kept of them; one that nothing is kept of is there with its files, unless it is empty. */
   async copy(id: string, copies: Copy[], wanted: Move[]): Promise<void> {
     const szafa = this.#szafa();
-    const { tree } = this.#cabinet;
+    const { tree } = this.#fileIndex;
     const folders = wanted.filter(({ from }) => {
       const folder = tree.folder(from);
       return folder === undefined || folder.markers.length > 0 || folder.count + folder.folders.length === 0;
@@ -105,7 +106,7 @@ export class Operations {
     let done = 0;
     const lane = async () => {
       for (const { fileId, path } of waiting) {
-        await szafa.copyTo(this.#cabinet.entry(fileId), path, { tree });
+        await szafa.copyTo(this.#fileIndex.entry(fileId), path, { tree });
         tell(++done, all);
       }
     };
@@ -119,7 +120,7 @@ export class Operations {
 
   /** Before they go: where only some of them went, and it cannot be told which, all can be brought back. */
   recordsOf(paths: string[]): string[] {
-    const { tree } = this.#cabinet;
+    const { tree } = this.#fileIndex;
     this.#going = tree;
     const records = paths.flatMap((path) => {
       const folder = isFolderPath(path) ? tree.folder(withoutSlash(path)) : undefined;
@@ -134,7 +135,7 @@ export class Operations {
   /** Files with all their versions in one go; each folder, with all below it, in one of its own. */
   async trash(id: string, paths: string[]): Promise<void> {
     const szafa = this.#szafa();
-    const tree = this.#going ?? this.#cabinet.tree;
+    const tree = this.#going ?? this.#fileIndex.tree;
     const records = paths.filter((path) => !isFolderPath(path)).flatMap((path) => recordsAt(tree, path));
     const onProgress = this.#teller(id);
     if (records.length > 0) await szafa.trash(records, { onProgress });
@@ -144,7 +145,7 @@ export class Operations {
   }
 
   async trashVersion(fileId: string): Promise<void> {
-    await this.#szafa().trash([this.#cabinet.entry(fileId)]);
+    await this.#szafa().trash([this.#fileIndex.entry(fileId)]);
   }
 
   #keep(entries: readonly Entry[]): void {
@@ -167,7 +168,7 @@ export class Operations {
     const before = [...this.#trashed.keys()];
     const szafa = this.#szafa();
     const entries = await szafa.listTrash();
-    requireSame(szafa, this.#szafa);
+    requireSameAccount(szafa, this.#szafa);
     // What came there while the list was on its way may not be in it.
     for (const fileId of before) this.#trashed.delete(fileId);
     this.#keep(entries);
@@ -189,7 +190,7 @@ export class Operations {
       }));
   }
 
-  async restore(id: string, fileIds: string[], folders: string[] = []): Promise<void> {
+  async restoreFiles(id: string, fileIds: string[], folders: string[] = []): Promise<void> {
     const szafa = this.#szafa();
     const entries = this.#withFolders(fileIds);
     if (entries.length + folders.length === 0)
@@ -213,7 +214,7 @@ export class Operations {
   }
 
   /** For good: those that a person was asked about, and nothing that came there since. */
-  async remove(id: string, fileIds: string[]): Promise<void> {
+  async deleteForever(id: string, fileIds: string[]): Promise<void> {
     const szafa = this.#szafa();
     const asked = this.#inTrash(fileIds);
     const records = recordsLeft(new Tree(this.#trashed.values()), new Set(fileIds));
@@ -235,7 +236,7 @@ export class Operations {
 
   /** As the newest of its path; the one that was the newest becomes an earlier one. */
   async restoreVersion(fileId: string): Promise<void> {
-    const entry = this.#cabinet.entry(fileId);
-    await this.#szafa().copyTo(entry, entry.path, { tree: this.#cabinet.tree, asVersion: true });
+    const entry = this.#fileIndex.entry(fileId);
+    await this.#szafa().copyTo(entry, entry.path, { tree: this.#fileIndex.tree, asVersion: true });
   }
 }

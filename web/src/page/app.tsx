@@ -1,12 +1,12 @@
 import { account, leave, phase, shownKey, start, startFault } from '../accounts/session.ts';
 import { Enter } from '../accounts/sign-in.tsx';
 import { connected, online } from '../core/connection.ts';
-import { Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, Placard, Spinner } from '../core/controls/controls.tsx';
 import { KeySteps } from '../core/controls/key-trouble.tsx';
 import { Notices } from '../core/controls/notices.tsx';
 import { aboutKeys, explain, text } from '../core/text/index.ts';
 import { RecoveryKey } from './later.tsx';
-import { Room } from './main-view.tsx';
+import { MainView } from './main-view.tsx';
 
 function Busy({ label }: { label: string }) {
   return (
@@ -31,11 +31,7 @@ function Away() {
 /** The page could not begin where it was left. */
 function Failed() {
   const fault = startFault.value;
-  const again = (
-    <button type="button" class="button" onClick={() => void start()}>
-      {text.list.retry}
-    </button>
-  );
+  const again = <Button label={text.list.retry} onClick={() => void start()} />;
   if (fault?.code !== 'keys') {
     return (
       <main class="middle">
@@ -51,9 +47,7 @@ function Failed() {
         <KeySteps fault={fault} />
         <div class="key-acts">
           {again}
-          <button type="button" class="button" onClick={() => void leave()}>
-            {text.bar.signOut}
-          </button>
+          <Button label={text.bar.signOut} onClick={() => void leave()} />
         </div>
       </Placard>
     </main>
@@ -71,7 +65,7 @@ function Inside() {
     case 'failed':
       return connected.value ? <Failed /> : <Away />;
     case 'in':
-      return <Room key={account.value?.username} />;
+      return <MainView key={account.value?.username} />;
     default:
       return <Enter />;
   }

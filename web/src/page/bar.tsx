@@ -3,9 +3,10 @@ import { useEffect } from 'preact/hooks';
 import { account } from '../accounts/session.ts';
 import { IconButton, Menu } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
-import { tellFault } from '../core/notices.ts';
+import { notifyError } from '../core/notices.ts';
+import { setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
-import { askToLeave, dialog } from '../files/actions.ts';
+import { askToSignOut, dialog } from '../files/actions.ts';
 import { filter } from '../files/file-list.ts';
 
 /** The list of shortcuts has one of its own. */
@@ -32,9 +33,7 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
         class="only-narrow"
         label={text.bar.menu}
         expanded={drawer.value}
-        onClick={() => {
-          drawer.value = !drawer.value;
-        }}
+        onClick={setTo(drawer, !drawer.value)}
       />
       <span class="brand">
         <Icon name="wardrobe" size={26} />
@@ -59,15 +58,7 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
             event.currentTarget.blur();
           }}
         />
-        {filter.value && (
-          <IconButton
-            icon="close"
-            label={text.bar.clearFilter}
-            onClick={() => {
-              filter.value = '';
-            }}
-          />
-        )}
+        {filter.value && <IconButton icon="close" label={text.bar.clearFilter} onClick={setTo(filter, '')} />}
       </search>
       <button
         type="button"
@@ -86,32 +77,24 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
         <Menu
           label={`${text.bar.account}: ${name}`}
           at={menu.value}
-          onClose={() => {
-            menu.value = null;
-          }}
+          onClose={setTo(menu, null)}
           items={[
             {
               icon: 'person',
               label: text.account.title,
-              act: () => {
-                dialog.value = { kind: 'account' };
-              },
+              act: setTo(dialog, { kind: 'account' }),
             },
             {
               icon: 'settings',
               label: text.bar.settings,
-              act: () => {
-                dialog.value = { kind: 'settings' };
-              },
+              act: setTo(dialog, { kind: 'settings' }),
             },
             {
               icon: 'info',
               label: text.bar.about,
-              act: () => {
-                dialog.value = { kind: 'about' };
-              },
+              act: setTo(dialog, { kind: 'about' }),
             },
-            { icon: 'leave', label: text.bar.signOut, act: () => void askToLeave().catch(tellFault) },
+            { icon: 'leave', label: text.bar.signOut, act: () => void askToSignOut().catch(notifyError) },
           ]}
         />
       )}

@@ -1,4 +1,3 @@
-import { displayName } from '@szafa/client';
 import { leave } from '../accounts/session.ts';
 import type { Item } from '../core/bridge/calls.ts';
 import { Confirm } from '../core/controls/confirm.tsx';
@@ -6,7 +5,7 @@ import { text } from '../core/text/index.ts';
 import { closeDialog as close, dialog } from '../files/actions.ts';
 import { MakeFolder, Rename } from '../files/dialogs/name-dialogs.tsx';
 import { shownFiles } from '../files/list/layout.ts';
-import { removeForGood } from '../files/operations.ts';
+import { deleteForever } from '../files/operations.ts';
 import { Preview } from '../files/preview/preview.tsx';
 import { endLink } from '../sharing/links.ts';
 import { About, AccountPanel, ChooseFolder, Contacts, Settings, ShareDialog, Versions } from './later.tsx';
@@ -26,7 +25,7 @@ export function Dialogs() {
           body={text.remove.body}
           names={now.items.map(({ name }) => name)}
           act={text.remove.do}
-          onAct={() => void removeForGood(now.items)}
+          onAct={() => void deleteForever(now.items)}
           onClose={close}
         />
       );
@@ -46,14 +45,10 @@ export function Dialogs() {
     case 'end-link':
       return (
         <Confirm
-          title={
-            now.link.to === undefined
-              ? text.shared.endTitle
-              : text.shared.endShareTitle(displayName(now.link.to))
-          }
+          title={now.link.to === undefined ? text.shared.endTitle : text.shared.endShareTitle(now.link.to)}
           body={text.shared.endBody}
           names={[now.link.title]}
-          act={now.link.to === undefined ? text.shared.end : text.shared.endShare}
+          act={text.shared.end}
           onAct={() => void endLink(now.link)}
           onClose={close}
         />
@@ -70,7 +65,7 @@ export function Dialogs() {
     case 'account':
       return <AccountPanel />;
     case 'contacts':
-      return <Contacts of={now.of} />;
+      return <Contacts username={now.username} />;
     case 'settings':
       return <Settings />;
     case 'about':

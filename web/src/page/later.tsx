@@ -1,8 +1,10 @@
 /** Parts that few visits need: each is loaded when it is first shown. */
+
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { isThere } from '../core/connection.ts';
-import { Modal, Placard, Spinner } from '../core/controls/controls.tsx';
+import { serverAnswers } from '../core/connection.ts';
+import { Button, Modal, Placard, Spinner } from '../core/controls/controls.tsx';
+import { setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { closeDialog } from '../files/actions.ts';
 
@@ -15,26 +17,20 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog
       (part) => {
         loaded.value = part;
       },
-      () => {
-        loaded.value = 'failed';
-      },
+      setTo(loaded, 'failed'),
     );
   };
   const again = async () => {
     begin();
     await loading;
     // A browser may remember that it failed, and a server that was updated has other parts: a reload helps with both.
-    if (loaded.value === 'failed' && (await isThere())) globalThis.location.reload();
+    if (loaded.value === 'failed' && (await serverAnswers())) globalThis.location.reload();
   };
   return function Later(props: P) {
     const Part = loaded.value;
     if (Part === 'failed') {
       const title = text.codes['part-missing'];
-      const button = (
-        <button type="button" class="button" onClick={again}>
-          {text.list.retry}
-        </button>
-      );
+      const button = <Button label={text.list.retry} onClick={again} />;
       return isDialog ? (
         <Modal title={title} onClose={closeDialog}>
           <footer class="modal-foot">{button}</footer>
@@ -65,5 +61,5 @@ export const ReceivedList = later(async () => (await import('../sharing/received
 export const RecoveryKey = later(async () => (await import('../accounts/recovery-key.tsx')).RecoveryKey);
 export const Settings = later(async () => (await import('./settings.tsx')).Settings, true);
 export const ShareDialog = later(async () => (await import('../sharing/share-dialog.tsx')).ShareDialog, true);
-export const SharedList = later(async () => (await import('../sharing/link-list.tsx')).SharedList);
+export const LinkList = later(async () => (await import('../sharing/link-list.tsx')).LinkList);
 export const Versions = later(async () => (await import('../files/dialogs/versions.tsx')).Versions, true);

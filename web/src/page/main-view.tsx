@@ -1,10 +1,12 @@
 /** The room behind the door: directories at the side, the list in the middle, transfers in the corner. */
+
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { useEffect, useRef } from 'preact/hooks';
 import { Banner } from '../core/controls/banner.tsx';
-import { IconButton, Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, IconButton, Placard, Spinner } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
+import { setTo } from '../core/signals.ts';
 import { explain, text } from '../core/text/index.ts';
 import { isWithin, lastOf } from '../core/tree.ts';
 import { closeDialog, dialog, uploadBatches } from '../files/actions.ts';
@@ -41,18 +43,14 @@ import { TransferPanel } from '../transfers/transfer-panel.tsx';
 import { active, type Transfer } from '../transfers/transfers.ts';
 import { Bar } from './bar.tsx';
 import { Dialogs } from './dialogs.tsx';
-import { ReceivedList, SharedList } from './later.tsx';
+import { LinkList, ReceivedList } from './later.tsx';
 
 function SelectionActs() {
   const all = chosenRows.value;
   const items = all.filter(isFile);
-  const ask = (kind: 'move' | 'copy') => () => {
-    dialog.value = { kind, rows: all };
-  };
+  const ask = (kind: 'move' | 'copy') => setTo(dialog, { kind, rows: all });
   if (place.value.at === 'trash') {
-    const remove = () => {
-      dialog.value = { kind: 'remove', items, all: false };
-    };
+    const remove = setTo(dialog, { kind: 'remove', items, all: false });
     return (
       <>
         <IconButton icon="retry" label={text.restore.do} onClick={() => void restore(items)} />
@@ -94,15 +92,11 @@ function EmptyTrash() {
   const items = trashed.value ?? [];
   if (items.length === 0) return null;
   return (
-    <button
-      type="button"
-      class="button danger-line"
-      onClick={() => {
-        dialog.value = { kind: 'remove', items, all: true };
-      }}
-    >
-      {text.trash.emptyNow}
-    </button>
+    <Button
+      class="danger-line"
+      label={text.trash.emptyNow}
+      onClick={setTo(dialog, { kind: 'remove', items, all: true })}
+    />
   );
 }
 
@@ -159,16 +153,14 @@ function UploadButtons() {
 
 function Contents() {
   const { list } = text;
-  if (place.value.at === 'shared') return <SharedList />;
+  if (place.value.at === 'shared') return <LinkList />;
   if (place.value.at === 'received') return <ReceivedList />;
   if (listing.value === 'loading') return <Spinner label={list.loading} />;
   if (listing.value === 'failed') {
     return (
       <Placard icon="warning" title={list.failedTitle}>
         {listFault.value && <p>{explain(listFault.value)}</p>}
-        <button type="button" class="button" onClick={() => void refresh()}>
-          {list.retry}
-        </button>
+        <Button label={list.retry} onClick={() => void refresh()} />
       </Placard>
     );
   }
@@ -218,7 +210,7 @@ function onShortcut(event: KeyboardEvent): void {
 
 function counted(): string {
   if (place.value.at === 'received') return '';
-  if (place.value.at === 'shared') return text.shared.count(links.value?.length ?? 0);
+  if (place.value.at === 'shared') return text.shared.count(links.shown.value?.length ?? 0);
   const isPictures = place.value.at === 'folder' && isTimeline.value;
   const files = (isPictures ? shownFiles : visible).value.length;
   const folders = isPictures ? 0 : rows.value.length - files;
@@ -226,7 +218,7 @@ function counted(): string {
   return filter.value.trim() === '' ? counts : text.list.found(counts);
 }
 
-export function Room() {
+export function MainView() {
   const drawer = useSignal(false);
 
   useEffect(() => {
@@ -247,20 +239,9 @@ export function Room() {
   return (
     <div class={`room ${drawer.value ? 'drawer-open' : ''}`}>
       <Bar drawer={drawer} />
-      <Places
-        onGo={() => {
-          drawer.value = false;
-        }}
-      />
+      <Places onGo={setTo(drawer, false)} />
       {drawer.value && (
-        <button
-          type="button"
-          class="shade"
-          aria-label={text.actions.close}
-          onClick={() => {
-            drawer.value = false;
-          }}
-        />
+        <button type="button" class="shade" aria-label={text.actions.close} onClick={setTo(drawer, false)} />
       )}
       <main class="main">
         <Banner />

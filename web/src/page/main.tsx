@@ -5,13 +5,13 @@ import { App } from './app.tsx';
 import '../style/index.css';
 import { onFault, shownKey, start } from '../accounts/session.ts';
 import { listen } from '../core/call.ts';
-import { noteReachable } from '../core/connection.ts';
+import { setReachable } from '../core/connection.ts';
 import { missingHere } from '../core/needs.ts';
 import { chosenColours, chosenLanguage } from '../core/settings.ts';
 import { language, speak } from '../core/text/index.ts';
 import { changed } from '../files/file-list.ts';
 import { startNavigation } from '../files/navigation.ts';
-import { onOperation } from '../files/operations.ts';
+import { onOperationProgress } from '../files/operations.ts';
 import { startWatching } from '../files/watch.ts';
 import { startLinks } from '../sharing/links.ts';
 import { listenForPaste } from '../transfers/paste.ts';
@@ -33,9 +33,9 @@ function begin(): void {
   listen({
     progress(progress) {
       onProgress(progress);
-      onOperation(progress);
+      onOperationProgress(progress);
     },
-    reachable: noteReachable,
+    reachable: setReachable,
     fault: onFault,
   });
   globalThis.addEventListener('beforeunload', (event) => {

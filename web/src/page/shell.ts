@@ -1,5 +1,5 @@
 /** Has the browser keep the app itself, for when the server cannot be reached. */
-import type { ToServiceWorker } from '../core/bridge/calls.ts';
+import type { ToServiceWorker } from '../core/bridge/messages.ts';
 import { appUrl } from '../core/call.ts';
 import { localReady } from '../transfers/local.ts';
 

@@ -2,7 +2,7 @@
  * Makes a page of a text: Markdown rendered, or code in colours. It runs in a worker of its own, which has no keys, knows one text, and is
  * ended when that takes too long; what it makes is shown in a frame that has no powers.
  */
-import type { ReaderAnswer, ReaderJob } from '../core/bridge/calls.ts';
+import type { ReaderAnswer, ReaderJob } from '../core/bridge/messages.ts';
 import { codePage, markdownPage } from './pages.ts';
 
 const scope = globalThis as unknown as {

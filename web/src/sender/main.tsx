@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { beVisitor, listen } from '../core/call.ts';
-import { noteReachable } from '../core/connection.ts';
+import { listen, useVisitorWorker } from '../core/call.ts';
+import { setReachable } from '../core/connection.ts';
 import { Refusal } from '../core/controls/refusal.tsx';
 import { missingHere } from '../core/needs.ts';
 import { chosenColours, chosenLanguage } from '../core/settings.ts';
@@ -38,8 +38,8 @@ const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undef
 const missing = secure ? missingHere() : [];
 if (secure && !(await hasX25519())) missing.push('X25519');
 if (secure && missing.length === 0) {
-  beVisitor('request');
-  listen({ progress: onProgress, reachable: noteReachable });
+  useVisitorWorker('request');
+  listen({ progress: onProgress, reachable: setReachable });
   globalThis.addEventListener('beforeunload', (event) => {
     if (active.value.length > 0) event.preventDefault();
   });

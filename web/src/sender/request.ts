@@ -1,14 +1,22 @@
 /** What this page knows of the request that led to it, and what has been sent for it. */
 import { computed, effect, signal } from '@preact/signals';
-import type { AskedFor, Fault } from '../core/bridge/calls.ts';
+import type { RequestTerms } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
-import { onBack } from '../core/connection.ts';
-import { tellFault } from '../core/notices.ts';
+import { onReconnect } from '../core/connection.ts';
+import { notifyError } from '../core/notices.ts';
 import { joinPath } from '../core/tree.ts';
 import { type Batch, fromDrop } from '../transfers/pick.ts';
-import { onUploaded, recall, rejoinAll, resumeLost, transfers, upload } from '../transfers/transfers.ts';
+import {
+  onUploaded,
+  restoreUploads,
+  resumeAfterReconnect,
+  resumeWithFiles,
+  transfers,
+  upload,
+} from '../transfers/transfers.ts';
 
-type Shown = { at: 'opening' } | { at: 'open'; asked: AskedFor } | { at: 'fault'; fault: Fault };
+type Shown = { at: 'opening' } | { at: 'open'; asked: RequestTerms } | { at: 'fault'; fault: Fault };
 
 export const shown = signal<Shown>({ at: 'opening' });
 /** Files are over the page. */
@@ -31,7 +39,7 @@ const place = () => globalThis.location.pathname.replace(/\/$/, '');
 
 export async function begin(): Promise<void> {
   shown.value = { at: 'opening' };
-  if (await look()) await recall(place()).catch(tellFault);
+  if (await look()) await restoreUploads(place()).catch(notifyError);
 }
 
 /** How much it still takes; whether it was told. */
@@ -53,9 +61,9 @@ export async function send(batches: Batch[]): Promise<void> {
     chosen.map((one) => ({ ...one, path: joinPath(folder, one.name) })),
   );
   // Whoever comes back chooses the same files once more.
-  const joined = rejoinAll(all);
+  const joined = resumeWithFiles(all);
   const added = all.filter(({ file }) => !joined.has(file));
-  if (added.length > 0) await upload(place(), added).catch(tellFault);
+  if (added.length > 0) await upload(place(), added).catch(notifyError);
 }
 
 function isFiles(event: DragEvent): boolean {
@@ -78,7 +86,7 @@ export function listenForDrops(): void {
     filesOver.value = false;
     if (!isFiles(event)) return;
     event.preventDefault();
-    fromDrop(event.dataTransfer!).then(send, tellFault);
+    fromDrop(event.dataTransfer!).then(send, notifyError);
   });
 }
 
@@ -97,10 +105,10 @@ export function watchUploads(): void {
     }
   });
   onUploaded(() => void look());
-  onBack(() => {
+  onReconnect(() => {
     const now = shown.value;
     if (now.at === 'fault' && now.fault.code === 'network') void begin();
-    else resumeLost();
+    else resumeAfterReconnect();
   });
   // Another link in the same tab changes nothing but what is behind the `#`.
   globalThis.addEventListener('hashchange', () => globalThis.location.reload());

@@ -1,9 +1,9 @@
 /** What somebody sees who is asked for files: where to put them, what became of them, or why nothing is taken. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { AskedFor } from '../core/bridge/calls.ts';
+import type { RequestTerms } from '../core/bridge/calls.ts';
 import { Banner } from '../core/controls/banner.tsx';
-import { Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, Placard, Spinner } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { Notices } from '../core/controls/notices.tsx';
 import { bytes, fullDate } from '../core/format.ts';
@@ -18,10 +18,12 @@ function Chooser() {
   const input = useRef<HTMLInputElement>(null);
   return (
     <div class={`sender-drop ${filesOver.value ? 'drop-here' : ''}`}>
-      <button type="button" class="button primary wide" onClick={() => input.current?.click()}>
-        <Icon name="upload" />
-        {words.choose}
-      </button>
+      <Button
+        class="primary wide"
+        icon="upload"
+        label={words.choose}
+        onClick={() => input.current?.click()}
+      />
       <p class="hint">{filesOver.value ? text.drop.title : words.drop}</p>
       <input
         ref={input}
@@ -39,7 +41,7 @@ function Chooser() {
   );
 }
 
-function Ask({ asked }: { asked: AskedFor }) {
+function Ask({ asked }: { asked: RequestTerms }) {
   const { files, bytes: room, expiresAt, note } = asked;
   return (
     <section class="visitor-card">
@@ -107,7 +109,7 @@ export function SenderPage() {
         <Inside />
         <TransferPanel />
         <Sent />
-        <VisitorFoot lines={words.honest} />
+        <VisitorFoot lines={words.trust} />
       </main>
       <Notices />
     </>

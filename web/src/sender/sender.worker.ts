@@ -1,17 +1,22 @@
 /** The worker of the page that requests lead to: it seals files for whoever asked for them, and sends them. */
 import { blobSource, LinkOverError, LockedError, parseRequest, RequestVisit } from '@szafa/client';
-import { answerBy, say } from '../core/answer.worker.ts';
-import { type AskedFor, placeLock, type SenderCalls, type UploadNote } from '../core/bridge/calls.ts';
-import { visitorJournal, visitorNotes } from '../core/database.worker.ts';
-import { holdingEngine } from '../core/engine/engine.worker.ts';
+import { post, serveCalls } from '../core/answer.worker.ts';
+import {
+  journalLock,
+  type RequestTerms,
+  type SenderCalls,
+  type UnfinishedUpload,
+} from '../core/bridge/calls.ts';
+import { visitorJournal, visitorUploads } from '../core/database.worker.ts';
+import { appEngine } from '../core/engine/engine.worker.ts';
 import { Tasks } from '../core/tasks.worker.ts';
 import { pageTransport, VOLUMES_AT_ONCE } from '../core/transport/transport.worker.ts';
 
 const RETRY_MS = 3_000;
 
-const tasks = new Tasks((progress) => say({ progress }));
-const engine = holdingEngine();
-const transport = pageTransport((reachable) => say({ reachable }));
+const tasks = new Tasks((progress) => post({ progress }));
+const engine = appEngine();
+const transport = pageTransport((reachable) => post({ reachable }));
 let visiting: RequestVisit | undefined;
 
 function visit(): RequestVisit {
@@ -21,9 +26,9 @@ function visit(): RequestVisit {
 
 /** Uploads of this request that were not finished: visitors have no name, so they are remembered under its path. */
 const notesOf = async (id: string) =>
-  (await visitorNotes.all()).filter(({ username }) => username === `/r/${id}`);
+  (await visitorUploads.all()).filter(({ username }) => username === `/r/${id}`);
 
-async function visitRequest(link: string): Promise<AskedFor> {
+async function visitRequest(link: string): Promise<RequestTerms> {
   const address = parseRequest(link);
   try {
     visiting = await RequestVisit.begin(address, { engine, transport, retry: { capMs: RETRY_MS } });
@@ -32,7 +37,7 @@ async function visitRequest(link: string): Promise<AskedFor> {
     if (error instanceof LinkOverError)
       for (const note of await notesOf(address.id)) {
         await RequestVisit.forget(address, visitorJournal, inJournal(note), engine);
-        await visitorNotes.forget(note.id);
+        await visitorUploads.forget(note.id);
       }
     throw error;
   }
@@ -45,10 +50,10 @@ async function visitRequest(link: string): Promise<AskedFor> {
 }
 
 /** A file that is on its way already, in whichever tab, is waited for: with one journal, the two would take each other's volumes. */
-function upload(note: UploadNote, file: File): Promise<void> {
+function upload(note: UnfinishedUpload, file: File): Promise<void> {
   const { id, path } = note;
   const send = async (signal: AbortSignal) => {
-    const tell = tasks.teller(id);
+    const tell = tasks.reporter(id);
     const source = blobSource(file);
     let stored: number | undefined;
     try {
@@ -64,31 +69,33 @@ function upload(note: UploadNote, file: File): Promise<void> {
           tell({ ...progress, total: file.size });
         },
       });
-      await visitorNotes.forget(id);
+      await visitorUploads.forget(id);
     } catch (error) {
-      if (stored !== undefined) say({ progress: { id, done: stored, stored } });
+      if (stored !== undefined) post({ progress: { id, done: stored, stored } });
       throw error;
     } finally {
       await source.close();
     }
   };
-  return tasks.run(id, (signal) => navigator.locks.request(placeLock(note), { signal }, () => send(signal)));
+  return tasks.run(id, (signal) =>
+    navigator.locks.request(journalLock(note), { signal }, () => send(signal)),
+  );
 }
 
-const inJournal = ({ fileName, path }: UploadNote) => ({ place: fileName, name: path });
+const inJournal = ({ fileName, path }: UnfinishedUpload) => ({ place: fileName, name: path });
 
-answerBy<SenderCalls>({
+serveCalls<SenderCalls>({
   visitRequest,
   upload,
-  remember: (notes) => visitorNotes.keep(notes),
-  remembered: () => notesOf(visit().id),
-  stored: (note) => visit().storedOf(visitorJournal, inJournal(note)),
-  async abandon(note) {
-    await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
+  storeUploads: (uploads) => visitorUploads.store(uploads),
+  storedUploads: () => notesOf(visit().id),
+  storedBytes: (note) => visit().storedOf(visitorJournal, inJournal(note)),
+  async cancelUpload(note) {
+    await navigator.locks.request(journalLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
       if (lock) await visit().abandon(visitorJournal, inJournal(note));
     });
-    await visitorNotes.forget(note.id);
+    await visitorUploads.forget(note.id);
   },
   stop: async (id) => tasks.stop(id),
 });

@@ -1,43 +1,44 @@
-/** Fingerprints: one's own, to be read out, and those of others, to be compared. Keys that are not those of before are accepted here, and only here. */
+/** Fingerprints: one's own, to be read out, and those of contacts, to be compared. Only here can changed keys be accepted. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { requireStill, Said } from '../accounts/fold.tsx';
+import { requireSignedIn, StatusLine } from '../accounts/fold.tsx';
 import { account } from '../accounts/session.ts';
-import type { Fault, ListedContact } from '../core/bridge/calls.ts';
+import type { ContactRow } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
 import { Modal, Spinner } from '../core/controls/controls.tsx';
 import { FormTrouble, Trouble } from '../core/controls/faults.tsx';
 import { Field, Form, Submit, useForm } from '../core/controls/form.tsx';
+import { ListRow } from '../core/controls/list-row.tsx';
 import { text } from '../core/text/index.ts';
 import { closeDialog } from '../files/actions.ts';
-import { readReceived } from './received.ts';
-import { here, words } from './text/index.ts';
+import { received } from './received.ts';
+import { here, words as sharing } from './text/index.ts';
 
-const said = words.contacts;
-/** As people type it: with blanks. */
+const words = sharing.contacts;
+/** A fingerprint as people type it, with spaces. */
 const TYPED_CHARS = 200;
-/** Where the name of an account was typed. */
-const NO_ACCOUNT = { 'no-contact': 'contact', 'own-account': 'contact', name: 'contact', rule: 'contact' };
+const NAME_FAULTS = { 'no-contact': 'contact', 'own-account': 'contact', name: 'contact', rule: 'contact' };
 
 export function Fingerprint({ digits }: { digits: string }) {
   return <code class="fingerprint">{digits}</code>;
 }
 
-interface CompareProps {
-  contact: ListedContact;
-  onDone(contact: ListedContact): void;
+interface ContactFormProps {
+  contact: ContactRow;
+  onDone(contact: ContactRow): void;
 }
 
-/** What was asked for is done, and the form goes: if the focus is in it, or was in its button, the keyboard goes on where it was. */
-function useDone(onDone: CompareProps['onDone']) {
+/** The form goes when it is done: if it has the focus, or its button had it, the focus goes to what is around it. */
+function useDone(onDone: ContactFormProps['onDone']) {
   const place = useRef<HTMLDivElement>(null);
-  const done: CompareProps['onDone'] = (contact) => {
+  const done: ContactFormProps['onDone'] = (contact) => {
     const form = place.current;
     const around = form?.parentElement;
     const focused = document.activeElement;
     const isLost = focused === null || focused === document.body || form?.contains(focused);
     onDone(contact);
-    // The dialog was closed meanwhile, or somebody types elsewhere by now.
+    // Not if the dialog was closed in the meantime, or somebody types elsewhere by now.
     if (!around || !isLost) return;
     around.tabIndex = -1;
     around.focus();
@@ -45,23 +46,22 @@ function useDone(onDone: CompareProps['onDone']) {
   return { place, done };
 }
 
-/** The button of somebody who has compared a fingerprint that is shown. */
-export function Compared({ contact, onDone }: CompareProps) {
+export function MarkVerified({ contact, onDone }: ContactFormProps) {
   const { username } = contact;
   const { place, done } = useDone(onDone);
   const form = useForm(async () => done(await call('verifyContact', username)));
   return (
     <div ref={place}>
-      <Form form={form} label={said.sameOf(username)} here={here()}>
+      <Form form={form} label={words.verifyOf(username)} here={here()}>
         <FormTrouble />
-        <Submit form={form} class="" name={said.sameOf(username)} label={said.same} />
+        <Submit form={form} class="" name={words.verifyOf(username)} label={words.verify} />
       </Form>
     </div>
   );
 }
 
-/** For keys that are not those of before: what their owner says has to be what they are. */
-function Renew({ contact: { username }, onDone }: CompareProps) {
+/** Accepts changed keys if their fingerprint is the one that their owner reads out. */
+function AcceptKeys({ contact: { username }, onDone }: ContactFormProps) {
   const typed = useSignal('');
   const { place, done } = useDone(onDone);
   const form = useForm(async () => done(await call('acceptContact', username, typed.value)));
@@ -69,71 +69,73 @@ function Renew({ contact: { username }, onDone }: CompareProps) {
   const fields = { fingerprint: field, 'other-fingerprint': field };
   return (
     <div ref={place}>
-      <Form form={form} label={said.renew(username)} here={here()} fields={fields}>
-        <p class="danger-words">{said.renewWhy(username)}</p>
-        <p>{said.renewHow(username)}</p>
+      <Form form={form} label={words.acceptOf(username)} here={here()} fields={fields}>
+        <p class="danger-words">{words.acceptWhy(username)}</p>
+        <p>{words.acceptHow(username)}</p>
         <Field
-          label={said.typed(username)}
-          hint={said.typedHint}
+          label={words.typed(username)}
+          hint={words.typedHint}
           name={field}
           autocomplete="off"
           max={TYPED_CHARS}
           value={typed}
         />
         <FormTrouble />
-        <Submit form={form} class="danger" label={said.accept} />
+        <Submit form={form} class="danger" label={words.accept} />
       </Form>
     </div>
   );
 }
 
 const BADGES = {
-  known: ['', 'notCompared'],
-  verified: ['own', 'compared'],
+  known: ['', 'notVerified'],
+  verified: ['own', 'verified'],
   changed: ['bad', 'changed'],
 } as const;
 
-function Line({ contact, onDone }: CompareProps) {
+function Row({ contact, onDone }: ContactFormProps) {
   const { username, state, fingerprint } = contact;
   const [look, badge] = BADGES[state];
   return (
-    <li>
-      <div class="device-words">
-        <bdi>{username}</bdi>
-        <span class={`badge ${look}`}>{said[badge]}</span>
-        {fingerprint !== undefined && <Fingerprint digits={fingerprint} />}
-        {state === 'known' && <Compared contact={contact} onDone={onDone} />}
-        {state === 'changed' && <Renew contact={contact} onDone={onDone} />}
-      </div>
-    </li>
+    <ListRow
+      name={username}
+      badges={<span class={`badge ${look}`}>{words[badge]}</span>}
+      details={
+        <>
+          {fingerprint !== undefined && <Fingerprint digits={fingerprint} />}
+          {state === 'known' && <MarkVerified contact={contact} onDone={onDone} />}
+          {state === 'changed' && <AcceptKeys contact={contact} onDone={onDone} />}
+        </>
+      }
+    />
   );
 }
 
-function Find({ onFound }: { onFound(contact: ListedContact): void }) {
+function FindContact({ onFound }: { onFound(contact: ContactRow): void }) {
   const name = useSignal('');
   const form = useForm(async () => {
     onFound(await call('contact', name.value));
     name.value = '';
   });
   return (
-    <Form form={form} label={said.look} here={here()} fields={NO_ACCOUNT}>
-      <Field label={said.find} name="contact" autocomplete="off" max={64} value={name} />
+    <Form form={form} label={words.find} here={here()} fields={NAME_FAULTS}>
+      <Field label={words.name} name="contact" autocomplete="off" max={64} value={name} />
       <FormTrouble />
-      <Submit form={form} class="" label={said.look} />
+      <Submit form={form} class="" label={words.find} />
     </Form>
   );
 }
 
-/** Each once, with what was found out last. */
-function withOne(all: Signal<ListedContact[] | null>, contact: ListedContact): void {
+/** Puts a contact first, in place of what was known about it before. */
+function putFirst(all: Signal<ContactRow[] | null>, contact: ContactRow): void {
   const others = (all.value ?? []).filter(({ username }) => username !== contact.username);
   all.value = [contact, ...others];
 }
 
-/** `of`: whose keys somebody wants to see. */
-export function Contacts({ of }: { of?: string | undefined }) {
+/** `username`: the contact to show first. */
+export function Contacts({ username }: { username?: string | undefined }) {
   const own = useSignal('');
-  const all = useSignal<ListedContact[] | null>(null);
+  const all = useSignal<ContactRow[] | null>(null);
   const trouble = useSignal<Fault | null>(null);
   const news = useSignal('');
   const read = async () => {
@@ -141,52 +143,52 @@ export function Contacts({ of }: { of?: string | undefined }) {
     try {
       own.value = await call('ownFingerprint');
       all.value = await call('contacts');
-      requireStill(who);
-      if (of !== undefined) withOne(all, await call('contact', of));
+      requireSignedIn(who);
+      if (username !== undefined) putFirst(all, await call('contact', username));
     } catch (error) {
       trouble.value = faultOf(error);
     }
   };
   useEffect(() => void read(), []);
-  const onDone = (before: ListedContact) => (contact: ListedContact) => {
-    withOne(all, contact);
-    news.value = (before.state === 'changed' ? said.accepted : said.nowCompared)(contact.username);
-    void readReceived();
+  const onDone = (before: ContactRow) => (contact: ContactRow) => {
+    putFirst(all, contact);
+    news.value = (before.state === 'changed' ? words.accepted : words.nowVerified)(contact.username);
+    void received.read();
   };
   return (
-    <Modal title={said.title} class="account" onClose={closeDialog}>
+    <Modal title={words.title} class="account" onClose={closeDialog}>
       <Trouble fault={trouble.value} here={here()} />
       {!all.value && !trouble.value && <Spinner label={text.account.loading} />}
       {own.value && (
         <section>
-          <h3>{said.own}</h3>
+          <h3>{words.own}</h3>
           <Fingerprint digits={own.value} />
-          <p class="hint">{said.ownHint}</p>
+          <p class="hint">{words.ownHint}</p>
         </section>
       )}
       {all.value && (
-        <section>
-          <h3>{said.others}</h3>
-          <p>{said.why}</p>
-          <Said news={news} />
-          {all.value.length === 0 && <p class="hint">{said.none}</p>}
-          <ul class="devices" aria-label={said.others}>
-            {all.value.map((contact) => (
-              <Line key={contact.username} contact={contact} onDone={onDone(contact)} />
-            ))}
-          </ul>
-          <p class="hint">{said.remembered}</p>
-        </section>
-      )}
-      {all.value && (
-        <section>
-          <Find
-            onFound={(contact) => {
-              news.value = '';
-              withOne(all, contact);
-            }}
-          />
-        </section>
+        <>
+          <section>
+            <h3>{words.others}</h3>
+            <p>{words.why}</p>
+            <StatusLine news={news} />
+            {all.value.length === 0 && <p class="hint">{words.none}</p>}
+            <ul class="devices" aria-label={words.others}>
+              {all.value.map((contact) => (
+                <Row key={contact.username} contact={contact} onDone={onDone(contact)} />
+              ))}
+            </ul>
+            <p class="hint">{words.remembered}</p>
+          </section>
+          <section>
+            <FindContact
+              onFound={(contact) => {
+                news.value = '';
+                putFirst(all, contact);
+              }}
+            />
+          </section>
+        </>
       )}
     </Modal>
   );

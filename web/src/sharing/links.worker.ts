@@ -1,6 +1,5 @@
-/** What the account shares by links. */
+/** Files of the account that are shared, by a link or with an account. */
 import {
-  displayName,
   type Folder,
   freePath,
   lastOf,
@@ -9,16 +8,13 @@ import {
   SzafaError,
   type Tree,
 } from '@szafa/client';
-import type { LinkWishes, ListedLink, MadeLink, Progress } from '../core/bridge/calls.ts';
+import { cleanUsername } from '@szafa/protocol';
+import type { ContactRow, LinkOptions, NewLink } from '../core/bridge/calls.ts';
 import { drawQr } from '../core/qr-picture.worker.ts';
+import { contactRow } from './received.worker.ts';
 
-/** What a person has seen, and means when they point at it. */
-interface Listed {
-  tree: Tree;
-}
-
-/** The files of a folder under this name, and what stands for the folders in it that are empty. */
-function* itemsOf({ tree }: Listed, folder: Folder, name: string): Generator<ShareItem> {
+/** The files of a folder under this name, and markers for its empty folders. */
+function* itemsIn(tree: Tree, folder: Folder, name: string): Generator<ShareItem> {
   const below = (path: string) => name + path.slice(folder.path.length);
   for (const { path, folders, files, markers } of tree.foldersWithin(folder)) {
     for (const file of files) yield { entry: file.entry, name: below(file.path) };
@@ -27,8 +23,8 @@ function* itemsOf({ tree }: Listed, folder: Folder, name: string): Generator<Sha
   }
 }
 
-/** What visitors get of these paths: by their names, with a number where two have the same; where they are is the owner's alone. */
-export function shareItems({ tree }: Listed, paths: readonly string[]): ShareItem[] {
+/** What recipients get of these paths: names only, with a number where two are the same. The folders above stay private. */
+export function shareItems({ tree }: { tree: Tree }, paths: readonly string[]): ShareItem[] {
   // A file may have been chosen together with its folder.
   const isInside = (path: string) =>
     paths.some((one) => one.endsWith('/') && one !== path && path.startsWith(one));
@@ -45,31 +41,39 @@ export function shareItems({ tree }: Listed, paths: readonly string[]): ShareIte
     if (!folder && !file) throw new SzafaError('gone', 'this file is not in the list any more');
     if (isInside(path)) return [];
     if (file) return [{ entry: file.entry, name: named(file.name) }];
-    return [...itemsOf({ tree }, folder!, named(lastOf(folder!.path)))];
+    return [...itemsIn(tree, folder!, named(lastOf(folder!.path)))];
   });
 }
+
+export interface ShareTask {
+  signal: AbortSignal;
+  onProgress(done: number, total: number): void;
+}
+
+const withExpiry = ({ expiresAt, ...options }: LinkOptions, task: ShareTask) => ({
+  ...options,
+  ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
+  ...task,
+});
 
 export async function makeLink(
   szafa: Szafa,
   items: readonly ShareItem[],
-  { expiresAt, ...wishes }: LinkWishes,
-  { signal, tell }: { signal: AbortSignal; tell: (progress: Omit<Progress, 'id'>) => void },
-): Promise<MadeLink> {
-  const { link } = await szafa.shareLink(items, {
-    ...wishes,
-    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
-    signal,
-    onProgress: (done, total) => tell({ done, total }),
-  });
-  return { link, picture: await drawQr(link) };
+  options: LinkOptions,
+  task: ShareTask,
+): Promise<NewLink> {
+  const { link } = await szafa.shareLink(items, withExpiry(options, task));
+  return { link, qrCode: await drawQr(link) };
 }
 
-export async function listLinks(szafa: Szafa): Promise<ListedLink[]> {
-  return (await szafa.links()).map(({ createdAt, expiresAt, title, problem, ...link }) => ({
-    ...link,
-    title: displayName(title),
-    createdAt: Date.parse(createdAt),
-    expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-    ...(problem && { problem: problem.code }),
-  }));
+export async function shareWith(
+  szafa: Szafa,
+  typedName: string,
+  items: readonly ShareItem[],
+  options: LinkOptions,
+  task: ShareTask,
+): Promise<ContactRow> {
+  const username = cleanUsername(typedName);
+  await szafa.shareWith(username, items, withExpiry(options, task));
+  return contactRow((await szafa.rememberedContact(username))!);
 }

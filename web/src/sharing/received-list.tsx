@@ -1,148 +1,106 @@
-/** What others share with this account: from whom, and what is in it. What is wrong with one of them is said there, and keeps nobody from the others. */
-import { useEffect } from 'preact/hooks';
-import type { Fault, ListedReceived, SharedFiles } from '../core/bridge/calls.ts';
-import { AskingButton } from '../core/controls/asking.tsx';
-import { IconButton, Placard, Spinner } from '../core/controls/controls.tsx';
+/** What other accounts share with this one. What is wrong with one share is shown there, and does not affect the others. */
+import type { ReceivedRow, SharedFiles } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
+import { Button, IconButton, Spinner } from '../core/controls/controls.tsx';
+import { AskingButton, ListRow } from '../core/controls/list-row.tsx';
 import { bytes, fullDate } from '../core/format.ts';
-import { explain, text } from '../core/text/index.ts';
+import { setTo } from '../core/signals.ts';
+import { text } from '../core/text/index.ts';
 import { dialog } from '../files/actions.ts';
-import { filter } from '../files/file-list.ts';
-import { look, lookAway, opened, putAway, readReceived, received, receivedFault } from './received.ts';
+import { closeShare, openShare, openShares, received, removeReceived } from './received.ts';
+import { RemoteListView } from './remote-list-view.tsx';
 import { SharedFileList } from './shared-files.tsx';
-import { here, whyNot, words } from './text/index.ts';
+import { explainShare, words as sharing } from './text/index.ts';
 
-const said = words.received;
+const words = sharing.received;
 
-function factsOf({ from, files, size, madeAt, expiresAt, downloadsLeft, missing, problem }: ListedReceived) {
-  return [
-    said.from(from),
-    problem ? text.list.count(files) : `${text.list.count(files)}, ${bytes(size)}`,
-    fullDate(madeAt),
-    expiresAt !== null && text.shared.until(fullDate(expiresAt)),
-    downloadsLeft !== null && said.left(downloadsLeft),
-    missing > 0 && said.missing(missing),
-  ]
-    .filter(Boolean)
-    .join(' · ');
-}
-
-function Why({ from, fault }: { from: string; fault: Fault }) {
+function ShareProblem({ from, fault }: { from: string; fault: Fault }) {
   return (
     <div class="received-why" role="alert">
-      <p>{whyNot(from, fault)}</p>
+      <p>{explainShare(from, fault)}</p>
       {fault.code === 'contact-changed' && (
-        <button
-          type="button"
-          class="button"
-          onClick={() => {
-            dialog.value = { kind: 'contacts', of: from };
-          }}
-        >
-          {said.changedNext}
-        </button>
+        <Button label={words.changedNext} onClick={setTo(dialog, { kind: 'contacts', username: from })} />
       )}
     </div>
   );
 }
 
-function Inside({ share: { from, title }, now }: { share: ListedReceived; now: SharedFiles | Fault | null }) {
-  if (!now) return <Spinner label={text.preview.opening} />;
-  if ('code' in now) return <Why from={from} fault={now} />;
+function ShareContent({ share, content }: { share: ReceivedRow; content: SharedFiles | Fault | null }) {
+  const { from, title } = share;
+  if (!content) return <Spinner label={text.preview.opening} />;
+  if ('code' in content) return <ShareProblem from={from} fault={content} />;
   return (
     <div class="received-files">
-      {now.note !== undefined && (
-        <blockquote dir="auto" aria-label={said.note}>
-          {now.note}
+      {content.note !== undefined && (
+        <blockquote dir="auto" aria-label={words.note}>
+          {content.note}
         </blockquote>
       )}
-      <SharedFileList items={now.items} name={title || from} />
+      <SharedFileList items={content.items} name={title || from} />
     </div>
   );
 }
 
-function Line({ share }: { share: ListedReceived }) {
-  const { id, from, compared, problem } = share;
-  const name = share.title || said.unnamed;
-  const isOpen = opened.value.has(id);
+function Row({ share }: { share: ReceivedRow }) {
+  const { id, from, verified, problem, files, size, expiresAt, downloadsLeft, missing } = share;
+  const name = share.title || words.unnamed;
+  const isOpen = openShares.value.has(id);
   return (
-    <li class="received">
-      <div class="device-words">
-        <bdi>{name}</bdi>
-        <span class={`badge ${problem ? 'bad' : compared ? 'own' : ''}`}>
-          {problem ? said.notTrusted : compared ? said.compared : said.notCompared}
+    <ListRow
+      class="received"
+      name={name}
+      badges={
+        <span class={`badge ${problem ? 'bad' : verified ? 'own' : ''}`}>
+          {problem ? words.notTrusted : verified ? words.verified : words.notVerified}
         </span>
-        <span class="hint">{factsOf(share)}</span>
-      </div>
+      }
+      facts={[
+        words.from(from),
+        problem ? text.list.count(files) : `${text.list.count(files)}, ${bytes(size)}`,
+        fullDate(share.madeAt ?? share.createdAt),
+        expiresAt !== null && text.shared.until(fullDate(expiresAt)),
+        downloadsLeft !== null && words.left(downloadsLeft),
+        missing > 0 && words.missing(missing),
+      ]}
+    >
       {!problem && (
         <IconButton
           icon={isOpen ? 'up' : 'down'}
-          label={isOpen ? said.hide(name) : said.show(name)}
+          label={isOpen ? words.hide(name) : words.show(name)}
           expanded={isOpen}
-          onClick={() => (isOpen ? lookAway(id) : void look(id))}
+          onClick={() => (isOpen ? closeShare(id) : void openShare(id))}
         />
       )}
       <AskingButton
         icon="close"
-        label={said.putAwayOf(name)}
+        label={words.removeOf(name)}
         question={{
-          title: said.putAwayTitle,
+          title: words.removeTitle,
           names: [name],
-          body: said.putAwayBody,
-          act: said.putAway,
-          onAct: () => void putAway(id),
+          body: words.removeBody,
+          act: words.remove,
+          onAct: () => void removeReceived(id),
         }}
       />
-      {problem && <Why from={from} fault={problem} />}
-      {isOpen && !problem && <Inside share={share} now={opened.value.get(id) ?? null} />}
-    </li>
-  );
-}
-
-function All() {
-  const all = received.value;
-  if (receivedFault.value && !all) {
-    return (
-      <Placard icon="warning" title={explain(receivedFault.value, here())}>
-        <button type="button" class="button" onClick={() => void readReceived()}>
-          {text.list.retry}
-        </button>
-      </Placard>
-    );
-  }
-  if (!all) return <Spinner label={text.account.loading} />;
-  if (all.length === 0) {
-    const wanted = filter.value.trim();
-    return wanted === '' ? (
-      <Placard icon="person" title={said.empty}>
-        <p>{said.emptyBody}</p>
-      </Placard>
-    ) : (
-      <Placard icon="search" title={text.list.noMatch(wanted)} />
-    );
-  }
-  return (
-    <ul class="devices" aria-label={said.list}>
-      {all.map((share) => (
-        <Line key={share.id} share={share} />
-      ))}
-    </ul>
+      {problem && <ShareProblem from={from} fault={problem} />}
+      {isOpen && !problem && <ShareContent share={share} content={openShares.value.get(id) ?? null} />}
+    </ListRow>
   );
 }
 
 export function ReceivedList() {
-  useEffect(() => void readReceived(), []);
   return (
     <div class="shared-links">
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          dialog.value = { kind: 'contacts' };
-        }}
-      >
-        {words.contacts.title}
-      </button>
-      <All />
+      <Button label={sharing.contacts.title} onClick={setTo(dialog, { kind: 'contacts' })} />
+      <RemoteListView list={received} empty={{ icon: 'person', title: words.empty, body: words.emptyBody }}>
+        {(rows) => (
+          <ul class="devices" aria-label={words.list}>
+            {rows.map((share) => (
+              <Row key={share.id} share={share} />
+            ))}
+          </ul>
+        )}
+      </RemoteListView>
     </div>
   );
 }

@@ -1,42 +1,26 @@
-/** What other accounts share with this one, and whose keys they are. */
-import {
-  type Contact,
-  displayName,
-  newTicket,
-  type ReceivedShare,
-  type ShareItem,
-  type Szafa,
-  SzafaError,
-} from '@szafa/client';
-import { cleanUsername } from '@szafa/protocol';
-import { requireSame } from '../accounts/same-account.worker.ts';
-import { faultOf } from '../core/answer.worker.ts';
-import type {
-  LinkWishes,
-  ListedContact,
-  ListedReceived,
-  Progress,
-  SharedFiles,
-} from '../core/bridge/calls.ts';
-import { kept } from '../core/database.worker.ts';
-import type { Readable } from '../transfers/readable.worker.ts';
-import type { Shelf } from '../transfers/reading.worker.ts';
+/** What other accounts share with this one, and the keys of those accounts. */
+import { type Contact, newTicket, type ReceivedShare, type Szafa, SzafaError } from '@szafa/client';
+import { requireSameAccount } from '../accounts/same-account.worker.ts';
+import type { ContactRow, ReceivedRow, SharedFiles } from '../core/bridge/calls.ts';
+import { sessionStore } from '../core/database.worker.ts';
+import { forPage } from '../core/for-page.worker.ts';
+import type { FileOpener, ReadableFile } from '../transfers/file-opener.worker.ts';
 import { SharedDownload, sharedFiles } from './shared-files.worker.ts';
 
-/** Ids of own files have no such sign in them. */
-const SIGN = '/';
+/** Between the id of a share and the number of a file in it. Ids of own files do not contain it. */
+const SEPARATOR = '/';
 
-/** Other keys than before have a fingerprint that the page does not show: whoever copied it from there would have compared nothing. */
-export function listedContact({ username, state, fingerprint }: Contact): ListedContact {
+/** Leaves out the fingerprint of changed keys: copied from the page, it would prove nothing. */
+export function contactRow({ username, state, fingerprint }: Contact): ContactRow {
   return { username, state, ...(state !== 'changed' && { fingerprint }) };
 }
 
-export class Received implements Shelf {
+export class ReceivedShares implements FileOpener {
   readonly #szafa: () => Szafa;
   #shares = new Map<string, ReceivedShare>();
   readonly #downloads = new Map<string, SharedDownload>();
-  /** Names that somebody asked for here. */
-  readonly #asked = new Set<string>();
+  /** Names that were looked up in this session. */
+  readonly #lookedUp = new Set<string>();
 
   constructor(szafa: () => Szafa) {
     this.#szafa = szafa;
@@ -45,51 +29,42 @@ export class Received implements Shelf {
   clear(): void {
     this.#shares.clear();
     this.#downloads.clear();
-    this.#asked.clear();
+    this.#lookedUp.clear();
   }
 
-  async list(): Promise<ListedReceived[]> {
+  async list(): Promise<ReceivedRow[]> {
     const szafa = this.#szafa();
     const shares = await szafa.sharedWithMe();
-    requireSame(szafa, this.#szafa);
+    requireSameAccount(szafa, this.#szafa);
     this.#shares = new Map(shares.map((share) => [share.id, share]));
-    return shares.map(({ id, from, title, problem, madeAt, createdAt, expiresAt, ...share }) => {
-      const { verified: compared, size, files, missing, downloadsLeft } = share;
-      return {
-        ...{ id, from: displayName(from), compared, title: displayName(title) },
-        ...{ size, files, missing, downloadsLeft },
-        madeAt: Date.parse(madeAt ?? createdAt),
-        expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-        ...(problem && { problem: faultOf(problem) }),
-      };
-    });
+    return shares.map(forPage);
   }
 
-  /** Without the list that a person saw, the service could give anything for it. */
+  /** Opens a share as it was listed: otherwise the server could put anything in its place. */
   async files(id: string): Promise<SharedFiles> {
     const share = this.#shares.get(id);
     if (!share) throw new SzafaError('gone', 'this share is not in the list any more');
     const szafa = this.#szafa();
-    const ticket = await kept.ticket(id, newTicket(szafa.engine));
+    const ticket = await sessionStore.ticket(id, newTicket(szafa.engine));
     const opened = await share.open({ ticket });
-    requireSame(szafa, this.#szafa);
+    requireSameAccount(szafa, this.#szafa);
     this.#downloads.set(id, new SharedDownload(opened, ticket));
-    return sharedFiles(opened, (number) => `${id}${SIGN}${number}`);
+    return sharedFiles(opened, (number) => `${id}${SEPARATOR}${number}`);
   }
 
-  async open(fileId: string): Promise<Readable> {
-    const [id = '', number] = fileId.split(SIGN);
+  async open(fileId: string): Promise<ReadableFile> {
+    const [id = '', number] = fileId.split(SEPARATOR);
     const download = this.#downloads.get(id);
     if (!download) throw new SzafaError('gone', 'this share is not opened');
     return download.file(Number(number));
   }
 
-  async openOnce(fileId: string, signal: AbortSignal): Promise<Readable> {
+  async openOnce(fileId: string, signal: AbortSignal): Promise<ReadableFile> {
     signal.throwIfAborted();
     return this.open(fileId);
   }
 
-  async contacts(): Promise<ListedContact[]> {
+  async contacts(): Promise<ContactRow[]> {
     const szafa = this.#szafa();
     const [own, received] = await Promise.all([szafa.links(), szafa.sharedWithMe()]);
     const changed = new Set(
@@ -98,52 +73,32 @@ export class Received implements Shelf {
     const names = new Set([
       ...own.flatMap(({ to }) => to ?? []),
       ...received.map(({ from }) => from),
-      ...this.#asked,
+      ...this.#lookedUp,
     ]);
     const all = await Promise.all(
-      [...names].toSorted().map(async (username): Promise<ListedContact[]> => {
+      [...names].toSorted().map(async (username): Promise<ContactRow[]> => {
         if (changed.has(username)) return [{ username, state: 'changed' }];
         const known = await szafa.rememberedContact(username);
-        return known ? [listedContact(known)] : [];
+        return known ? [contactRow(known)] : [];
       }),
     );
     return all.flat();
   }
 
-  async contact(username: string): Promise<ListedContact> {
+  async contact(username: string): Promise<ContactRow> {
     const szafa = this.#szafa();
-    const found = listedContact(await szafa.contact(username));
-    requireSame(szafa, this.#szafa);
-    this.#asked.add(found.username);
+    const found = contactRow(await szafa.contact(username));
+    requireSameAccount(szafa, this.#szafa);
+    this.#lookedUp.add(found.username);
     return found;
   }
 }
 
-/** One of these shelves has it, by its id. */
-export function eitherShelf(own: Shelf, received: Shelf): Shelf {
-  const shelfOf = (fileId: string) => (fileId.includes(SIGN) ? received : own);
+/** Opens own and received files, told apart by their ids. */
+export function ownOrReceived(own: FileOpener, received: FileOpener): FileOpener {
+  const openerOf = (fileId: string) => (fileId.includes(SEPARATOR) ? received : own);
   return {
-    open: (fileId) => shelfOf(fileId).open(fileId),
-    openOnce: (fileId, signal) => shelfOf(fileId).openOnce(fileId, signal),
+    open: (fileId) => openerOf(fileId).open(fileId),
+    openOnce: (fileId, signal) => openerOf(fileId).openOnce(fileId, signal),
   };
-}
-
-export async function shareWith(
-  szafa: Szafa,
-  rawName: string,
-  items: readonly ShareItem[],
-  { title, note, expiresAt, downloads }: LinkWishes,
-  { signal, tell }: { signal: AbortSignal; tell: (progress: Omit<Progress, 'id'>) => void },
-): Promise<ListedContact> {
-  const username = cleanUsername(rawName);
-  await szafa.shareWith(username, items, {
-    title,
-    note,
-    downloads,
-    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
-    signal,
-    onProgress: (done, total) => tell({ done, total }),
-  });
-  const known = await szafa.rememberedContact(username);
-  return listedContact(known!);
 }

@@ -1,193 +1,154 @@
-/** What the account asks others for, and what came: it is nobody's file before it is taken over. */
+/** File requests of the account, and the deliveries that came by them, which are no files before they are saved. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
-import { useEffect } from 'preact/hooks';
-import type { ListedDelivery, ListedRequest } from '../core/bridge/calls.ts';
-import { AskingButton } from '../core/controls/asking.tsx';
-import { IconButton } from '../core/controls/controls.tsx';
-import { Icon } from '../core/controls/icon.tsx';
+import type { DeliveryRow, RequestRow } from '../core/bridge/calls.ts';
+import { Button, IconButton } from '../core/controls/controls.tsx';
+import { AskingButton, ListRow, ProblemBadge } from '../core/controls/list-row.tsx';
 import { bytes, fullDate } from '../core/format.ts';
+import { setTo } from '../core/signals.ts';
 import { explain, text } from '../core/text/index.ts';
 import { FolderPicker } from '../files/dialogs/choose-folder.tsx';
 import { copyLink } from './links.ts';
 import { RequestDialog } from './request-dialog.tsx';
-import { asked, askedFault, dropDelivery, endRequest, readAsked, takeOver, working } from './requests.ts';
-import { words } from './text/index.ts';
+import { deleteDelivery, endRequest, requests, saveDeliveries, working } from './requests.ts';
+import { words as sharing } from './text/index.ts';
 
-const said = words.asks;
+const words = sharing.requests;
 
 const folderName = (path: string) => displayName(path) || text.places.all;
 
-export function Problem() {
-  return (
-    <span class="badge bad" title={text.list.problemHint}>
-      {text.list.problem}
-    </span>
-  );
-}
-
-function Request({ request }: { request: ListedRequest }) {
-  const { folder, note, ended, link, problem, files, delivered, deliveredBytes, bytes: most } = request;
+function Request({ request }: { request: RequestRow }) {
+  const { folder, ended, link, problem, expiresAt } = request;
   const name = folderName(folder);
   const end = () => void endRequest(request);
-  const facts = [
-    said.came(delivered, files),
-    `${bytes(deliveredBytes)} / ${bytes(most)}`,
-    request.uploading > 0 && said.coming(request.uploading),
-    request.expiresAt !== null && text.shared.until(fullDate(request.expiresAt)),
-  ];
   return (
-    <li>
-      <div class="device-words">
-        <bdi>{problem ? text.shared.unnamed : name}</bdi>
-        {ended !== null && <span class="badge">{said.over[ended]}</span>}
-        {problem && <Problem />}
-        <span class="hint">{facts.filter(Boolean).join(' · ')}</span>
-        {note !== undefined && (
-          <span class="hint" dir="auto">
-            {note}
-          </span>
-        )}
-      </div>
+    <ListRow
+      name={problem ? text.shared.unnamed : name}
+      note={request.note}
+      badges={
+        <>
+          {ended !== null && <span class="badge">{words.over[ended]}</span>}
+          {problem && <ProblemBadge />}
+        </>
+      }
+      facts={[
+        words.received(request.delivered, request.files),
+        `${bytes(request.deliveredBytes)} / ${bytes(request.bytes)}`,
+        request.uploading > 0 && words.uploading(request.uploading),
+        expiresAt !== null && text.shared.until(fullDate(expiresAt)),
+      ]}
+    >
       {link && ended === null && (
-        <IconButton icon="copy" label={said.copyOf(name)} onClick={() => void copyLink(link)} />
+        <IconButton icon="copy" label={words.copyOf(name)} onClick={() => void copyLink(link)} />
       )}
       {ended === null ? (
         <AskingButton
           icon="trash"
           class="danger"
-          label={said.endOf(name)}
-          question={{ title: said.endTitle, names: [name], body: said.endBody, act: said.end, onAct: end }}
+          label={words.endOf(name)}
+          question={{ title: words.endTitle, names: [name], body: words.endBody, act: words.end, onAct: end }}
         />
       ) : (
-        <IconButton icon="close" label={text.shared.dropOf(name)} onClick={end} />
+        <IconButton icon="close" label={text.shared.removeOf(name)} onClick={end} />
       )}
-    </li>
+    </ListRow>
   );
 }
 
-function Came({ delivery }: { delivery: ListedDelivery }) {
+function Delivery({ delivery }: { delivery: DeliveryRow }) {
   const choosing = useSignal(false);
   const { name, size, createdAt, folder, problem } = delivery;
-  // The server failed to give it, which says nothing about the file: nobody is led to delete it.
-  const isUnread = problem === 'api';
-  const close = () => {
-    choosing.value = false;
-  };
+  // The server failed to send it, which says nothing about the file: it must not be offered for deletion.
+  const isUnread = problem?.code === 'api';
+  const close = setTo(choosing, false);
   return (
-    <li>
-      <div class="device-words">
-        <bdi>{problem ? text.shared.unnamed : name}</bdi>
-        {problem && (isUnread ? <span class="badge">{text.status[500]}</span> : <Problem />)}
-        <span class="hint">
-          {[bytes(size), fullDate(createdAt), folder !== undefined && said.into(folderName(folder))]
-            .filter(Boolean)
-            .join(' · ')}
-        </span>
-      </div>
+    <ListRow
+      name={problem ? text.shared.unnamed : name}
+      badges={problem && (isUnread ? <span class="badge">{text.status[500]}</span> : <ProblemBadge />)}
+      facts={[bytes(size), fullDate(createdAt), folder !== undefined && words.into(folderName(folder))]}
+    >
       {!problem && (
         <IconButton
           icon="move"
-          label={said.takeOf(name)}
+          label={words.saveOf(name)}
           disabled={working.value}
-          onClick={() => {
-            choosing.value = true;
-          }}
+          onClick={setTo(choosing, true)}
         />
       )}
       {!isUnread && (
         <AskingButton
           icon="trash"
           class="danger"
-          label={said.dropOf(name)}
+          label={words.deleteOf(name)}
           disabled={working.value}
           question={{
-            title: said.dropTitle,
+            title: words.deleteTitle,
             names: [name],
-            body: said.dropBody,
-            act: said.drop,
-            onAct: () => void dropDelivery(delivery),
+            body: words.deleteBody,
+            act: words.delete,
+            onAct: () => void deleteDelivery(delivery),
           }}
         />
       )}
       {choosing.value && (
         <FolderPicker
-          title={said.takeOf(name)}
+          title={words.saveOf(name)}
           home={folder ?? ''}
-          act={said.take}
+          act={words.save}
           onClose={close}
           onChoose={(path) => {
             close();
-            void takeOver([delivery], path);
+            void saveDeliveries([delivery], path);
           }}
         />
       )}
-    </li>
+    </ListRow>
   );
 }
 
-function Deliveries({ all }: { all: ListedDelivery[] }) {
-  // Those whose request nobody knows any more need a folder of their own.
+function Deliveries({ all }: { all: DeliveryRow[] }) {
+  // Those whose request is unknown by now need a folder of their own.
   const placed = all.filter(({ folder, problem }) => folder !== undefined && !problem);
   return (
     <section>
-      <h2>{said.deliveries}</h2>
-      <p class="hint">{said.deliveriesHint}</p>
+      <h2>{words.deliveries}</h2>
+      <p class="hint">{words.deliveriesHint}</p>
       {placed.length > 0 && (
-        <button
-          type="button"
-          class="button"
+        <Button
+          icon="check"
+          label={words.saveAll(placed.length)}
           disabled={working.value}
-          onClick={() => void takeOver(placed, null)}
-        >
-          <Icon name="check" />
-          {said.takeAll(placed.length)}
-        </button>
+          onClick={() => saveDeliveries(placed, null)}
+        />
       )}
-      <ul class="devices" aria-label={said.deliveries}>
+      <ul class="devices" aria-label={words.deliveries}>
         {all.map((delivery) => (
-          <Came key={delivery.fileId} delivery={delivery} />
+          <Delivery key={delivery.fileId} delivery={delivery} />
         ))}
       </ul>
     </section>
   );
 }
 
-export function Requests() {
+export function RequestList() {
   const making = useSignal(false);
-  useEffect(() => void readAsked(), []);
-  const { requests = [], deliveries = [] } = asked.value ?? {};
+  const { requests: all = [], deliveries = [] } = requests.shown.value ?? {};
   return (
     <>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          making.value = true;
-        }}
-      >
-        <Icon name="plus" />
-        {said.ask}
-      </button>
-      {askedFault.value && <p role="alert">{explain(askedFault.value)}</p>}
+      <Button icon="plus" label={words.do} onClick={setTo(making, true)} />
+      {requests.fault.value && <p role="alert">{explain(requests.fault.value)}</p>}
       {deliveries.length > 0 && <Deliveries all={deliveries} />}
-      {requests.length > 0 && (
+      {all.length > 0 && (
         <section>
-          <h2>{said.requests}</h2>
-          <ul class="devices" aria-label={said.requests}>
-            {requests.map((request) => (
+          <h2>{words.title}</h2>
+          <ul class="devices" aria-label={words.title}>
+            {all.map((request) => (
               <Request key={request.id} request={request} />
             ))}
           </ul>
         </section>
       )}
-      {making.value && (
-        <RequestDialog
-          onClose={() => {
-            making.value = false;
-          }}
-        />
-      )}
+      {making.value && <RequestDialog onClose={setTo(making, false)} />}
     </>
   );
 }

@@ -1,72 +1,53 @@
-/** What the account asks others for, and what came; loaded with the part that shows it. */
-import { computed, effect, signal } from '@preact/signals';
-import { account, phase } from '../accounts/session.ts';
-import type { Asked, Fault, ListedDelivery, ListedRequest } from '../core/bridge/calls.ts';
-import { call, faultOf } from '../core/call.ts';
-import { onBack } from '../core/connection.ts';
-import { tell, tellFault } from '../core/notices.ts';
-import { matcher } from '../core/search.ts';
-import { changed, filter, items, place } from '../files/file-list.ts';
+/** File requests of the account, and the deliveries that came by them. Loaded with the component that shows them. */
+import { signal } from '@preact/signals';
+import type { DeliveryRow, RequestRow } from '../core/bridge/calls.ts';
+import { call } from '../core/call.ts';
+import { notify, notifyError } from '../core/notices.ts';
+import { changed, items } from '../files/file-list.ts';
+import { remoteList } from './remote-list.ts';
 import { words } from './text/index.ts';
 
-/** Null until it was read. */
-const all = signal<Asked | null>(null);
-export const askedFault = signal<Fault | null>(null);
-/** Something is done to what came. */
+/** Deliveries are being saved or deleted. */
 export const working = signal(false);
 
-export const asked = computed((): Asked | null => {
-  const now = all.value;
-  if (!now || filter.value.trim() === '') return now;
-  const fits = matcher(filter.value);
-  return {
-    requests: now.requests.filter(({ folder }) => fits(folder)),
-    deliveries: now.deliveries.filter(({ name }) => fits(name)),
-  };
+export const requests = remoteList({
+  at: 'shared',
+  load: () => call('requests'),
+  search: (all, fits) => ({
+    requests: all.requests.filter(({ folder }) => fits(folder)),
+    deliveries: all.deliveries.filter(({ name }) => fits(name)),
+  }),
+  // A delivery is a change of the account, after which the file list is read again.
+  isOld: () => items.value !== undefined && !working.peek(),
 });
 
-export async function readAsked(): Promise<void> {
-  const who = account.peek();
-  try {
-    const found = await call('requests');
-    if (account.peek() !== who) return;
-    askedFault.value = null;
-    all.value = found;
-  } catch (error) {
-    if (account.peek() !== who) return;
-    // What was read before stays, with a word that it may be old.
-    if (all.value) tellFault(error);
-    else askedFault.value = faultOf(error);
-  }
-}
-
-export async function endRequest({ id, ended }: ListedRequest): Promise<void> {
+export async function endRequest({ id, ended }: RequestRow): Promise<void> {
   try {
     await call('endRequest', id);
-    if (ended === null) tell(words.asks.done);
+    if (ended === null) notify(words.requests.done);
   } catch (error) {
-    tellFault(error);
+    notifyError(error);
   }
-  await readAsked();
+  await requests.read();
 }
 
-async function act(work: () => Promise<string>): Promise<void> {
+async function change(work: () => Promise<string>): Promise<void> {
   working.value = true;
   try {
-    tell(await work());
+    notify(await work());
   } catch (error) {
-    tellFault(error);
+    notifyError(error);
   }
-  await readAsked();
+  await requests.read();
   working.value = false;
 }
 
-/** Into this folder, or where each of their requests wants it. */
-export function takeOver(deliveries: readonly ListedDelivery[], folder: string | null): Promise<void> {
+/** Saves deliveries in this folder, or in those of their requests. */
+export function saveDeliveries(deliveries: readonly DeliveryRow[], folder: string | null): Promise<void> {
   const ids = deliveries.map(({ fileId }) => fileId);
-  return act(async () => {
+  return change(async () => {
     try {
-      return words.asks.taken((await call('takeOver', ids, folder)).length);
+      return words.requests.saved((await call('saveDeliveries', ids, folder)).length);
     } finally {
       // Some may be files now although one was refused.
       await changed();
@@ -74,27 +55,9 @@ export function takeOver(deliveries: readonly ListedDelivery[], folder: string |
   });
 }
 
-export function dropDelivery({ fileId }: ListedDelivery): Promise<void> {
-  return act(async () => {
-    await call('dropDelivery', fileId);
-    return words.asks.dropped;
+export function deleteDelivery({ fileId }: DeliveryRow): Promise<void> {
+  return change(async () => {
+    await call('deleteDelivery', fileId);
+    return words.requests.deleted;
   });
 }
-
-effect(() => {
-  if (phase.value === 'in') return;
-  all.value = null;
-  askedFault.value = null;
-});
-const isSeen = () => phase.peek() === 'in' && place.peek().at === 'shared' && !document.hidden;
-// The list is read again whenever something has changed for the account, and a delivery is such a change.
-effect(() => {
-  void items.value;
-  if (isSeen() && !working.peek()) void readAsked();
-});
-onBack(() => {
-  if (isSeen()) void readAsked();
-});
-document.addEventListener('visibilitychange', () => {
-  if (isSeen()) void readAsked();
-});

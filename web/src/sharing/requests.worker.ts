@@ -1,12 +1,13 @@
-/** What the account asks others for, and what came. */
-import { type Delivery, displayName, type Szafa, SzafaError } from '@szafa/client';
-import { requireSame } from '../accounts/same-account.worker.ts';
-import type { Asked, ListedDelivery, ListedRequest, MadeLink, RequestWishes } from '../core/bridge/calls.ts';
+/** File requests of the account, and their deliveries. */
+import { type Delivery, type Szafa, SzafaError } from '@szafa/client';
+import { requireSameAccount } from '../accounts/same-account.worker.ts';
+import type { NewLink, RequestLists, RequestOptions } from '../core/bridge/calls.ts';
+import { forPage } from '../core/for-page.worker.ts';
 import { drawQr } from '../core/qr-picture.worker.ts';
 
 export class Requests {
   readonly #szafa: () => Szafa;
-  /** As a person has seen them. */
+  /** As they were listed last. */
   #deliveries = new Map<string, Delivery>();
 
   constructor(szafa: () => Szafa) {
@@ -17,44 +18,32 @@ export class Requests {
     this.#deliveries.clear();
   }
 
-  async make({ expiresAt, ...wishes }: RequestWishes): Promise<MadeLink> {
-    const { link } = await this.#szafa().requestLink({ ...wishes, expiresAt: new Date(expiresAt) });
-    return { link, picture: await drawQr(link) };
+  async make({ expiresAt, ...options }: RequestOptions): Promise<NewLink> {
+    const { link } = await this.#szafa().requestLink({ ...options, expiresAt: new Date(expiresAt) });
+    return { link, qrCode: await drawQr(link) };
   }
 
-  async list(): Promise<Asked> {
+  async list(): Promise<RequestLists> {
     const szafa = this.#szafa();
     const [requests, deliveries] = [await szafa.requests(), await szafa.deliveries()];
-    requireSame(szafa, this.#szafa);
+    requireSameAccount(szafa, this.#szafa);
     this.#deliveries = new Map(deliveries.map((delivery) => [delivery.fileId, delivery]));
     return {
-      requests: requests.map(
-        ({ expiresAt, createdAt: _, problem, ...request }): ListedRequest => ({
-          ...request,
-          expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-          ...(problem && { problem: problem.code }),
-        }),
-      ),
-      deliveries: deliveries.map(
-        ({ fileId, name, size, createdAt, folder, problem }): ListedDelivery => ({
-          ...{ fileId, name: displayName(name), size, createdAt: Date.parse(createdAt) },
-          ...(folder !== undefined && { folder }),
-          ...(problem && { problem: problem.code }),
-        }),
-      ),
+      requests: requests.map(forPage),
+      deliveries: deliveries.map(({ record: _, sealed: __, ...delivery }) => forPage(delivery)),
     };
   }
 
-  #seen(fileId: string): Delivery {
+  #listed(fileId: string): Delivery {
     const found = this.#deliveries.get(fileId);
     if (!found) throw new SzafaError('gone', 'this file is not in the list any more');
     return found;
   }
 
-  /** One after the other: two of one name get two numbers. */
-  async takeOver(fileIds: string[], folder: string | null): Promise<string[]> {
+  /** One after the other, so that two of the same name get two numbers. */
+  async save(fileIds: string[], folder: string | null): Promise<string[]> {
     const szafa = this.#szafa();
-    const wanted = fileIds.map((fileId) => this.#seen(fileId));
+    const wanted = fileIds.map((fileId) => this.#listed(fileId));
     const [tree, sealedIds] = [await szafa.tree(), await szafa.sealedIds()];
     const given = new Set<string>();
     for (const delivery of wanted) {
@@ -64,8 +53,8 @@ export class Requests {
     return [...given];
   }
 
-  async drop(fileId: string): Promise<void> {
-    await this.#szafa().dropDelivery(this.#seen(fileId));
+  async delete(fileId: string): Promise<void> {
+    await this.#szafa().dropDelivery(this.#listed(fileId));
     this.#deliveries.delete(fileId);
   }
 }

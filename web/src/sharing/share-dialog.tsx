@@ -1,101 +1,69 @@
-/** Shares files and folders, as they are now: by a link, which is shown, or with an account. */
+/** Shares files and folders as they are now: by a link, which is then shown, or with an account. */
 import { type Signal, useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { limits } from '@szafa/protocol';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { MadeLink as Link, LinkWishes, ListedContact } from '../core/bridge/calls.ts';
+import type { ContactRow, LinkOptions, NewLink } from '../core/bridge/calls.ts';
 import { call } from '../core/call.ts';
-import { Modal, ModalFoot } from '../core/controls/controls.tsx';
+import { Button, Modal, ModalFoot } from '../core/controls/controls.tsx';
+import { Choice, NoteField, NumberField } from '../core/controls/fields.tsx';
 import { Field, Form, Secret, useForm } from '../core/controls/form.tsx';
 import { bytes } from '../core/format.ts';
+import { setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { closeDialog, dialog } from '../files/actions.ts';
 import { filesOf, isFolder, type Row } from '../files/file-list.ts';
-import { Choice } from '../page/settings.tsx';
-import { Compared, Fingerprint } from './contacts.tsx';
-import { MadeLink } from './made-link.tsx';
+import { Fingerprint, MarkVerified } from './contacts.tsx';
+import { CloseFoot, type Expiry, expiresIn, NewLinkView, noteOf } from './new-link.tsx';
 import { here, words as sharing } from './text/index.ts';
 
 const words = text.share;
 const { give } = sharing;
-const DAY_MS = 86_400_000;
-/** Of the name in the owner's list, and of the note. */
 const TITLE_NAMES = 3;
 const NOTE_CHARS = 2_000;
 
-/** What is about the name of the account. */
+/** Faults that are about the name of the account. */
 const NAME_FAULTS = Object.fromEntries(
   ['no-contact', 'own-account', 'contact-changed', 'name', 'rule'].map((code) => [code, 'account']),
 );
 
-type Ends = '1' | '7' | '30' | '365' | 'never';
-
-/** Of one, the whole path: in a list of its owner's own, and nowhere else. */
+/** The whole path of a single row is only for the owner's own list. */
 function titleOf(rows: readonly Row[], whole: boolean): string {
   if (rows.length === 1) return whole ? displayName(rows[0]!.path) : rows[0]!.name;
   const names = rows.slice(0, TITLE_NAMES).map(({ name }) => name);
   return `${names.join(', ')}${rows.length > TITLE_NAMES ? ', …' : ''}`;
 }
 
-function Made({ made }: { made: Link }) {
-  return (
-    <>
-      <p>{words.whoever}</p>
-      <MadeLink made={made} />
-      <p>{words.later}</p>
-      <p class="hint">{sharing.linkHonest}</p>
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={closeDialog}>
-          {text.actions.close}
-        </button>
-      </footer>
-    </>
-  );
-}
-
-/** It is with an account: whose keys those are. */
-function Given({ given }: { given: Signal<ListedContact | null> }) {
-  const { username, state, fingerprint } = given.value!;
+/** After sharing with an account: whose keys were used. */
+function ShareDone({ contact }: { contact: Signal<ContactRow | null> }) {
+  const { username, state, fingerprint } = contact.value!;
   return (
     <>
       <p>{give.done(username)}</p>
       <p>{give.later}</p>
-      <p>{state === 'verified' ? give.compared(username) : give.first(username)}</p>
+      <p>{state === 'verified' ? give.verified(username) : give.first(username)}</p>
       {fingerprint !== undefined && <Fingerprint digits={fingerprint} />}
       {state === 'known' && (
         <>
           <p class="hint">{sharing.contacts.why}</p>
-          <Compared
-            contact={given.value!}
-            onDone={(contact) => {
-              given.value = contact;
+          <MarkVerified
+            contact={contact.value!}
+            onDone={(verified) => {
+              contact.value = verified;
             }}
           />
         </>
       )}
-      <footer class="modal-foot">
-        <button type="button" class="button" onClick={closeDialog}>
-          {text.actions.close}
-        </button>
-      </footer>
+      <CloseFoot onClose={closeDialog} />
     </>
   );
 }
 
-/** Its keys are not those of before: what that means, and where to go. Beside the field with its name. */
-function Changed({ username }: { username: string }) {
+function KeysChanged({ username }: { username: string }) {
   return (
     <div class="received-why" role="alert">
       <p>{give.changed(username)}</p>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          dialog.value = { kind: 'contacts', of: username };
-        }}
-      >
-        {give.changedNext}
-      </button>
+      <Button label={give.changedNext} onClick={setTo(dialog, { kind: 'contacts', username })} />
     </div>
   );
 }
@@ -103,35 +71,35 @@ function Changed({ username }: { username: string }) {
 export function ShareDialog({ rows }: { rows: Row[] }) {
   const way = useSignal<'link' | 'account'>('link');
   const username = useSignal('');
-  /** Whom the last try was for: the field may hold another name by now. */
+  /** The name of the last attempt: the field may hold another one by now. */
   const tried = useSignal('');
-  const given = useSignal<ListedContact | null>(null);
-  const ends = useSignal<Ends>('7');
+  const contact = useSignal<ContactRow | null>(null);
+  const expiry = useSignal<Expiry>('7');
   const downloads = useSignal('');
   const passphrase = useSignal('');
   const eye = useSignal(false);
   const note = useSignal('');
-  const made = useSignal<Link | null>(null);
+  const made = useSignal<NewLink | null>(null);
   const id = useMemo(() => crypto.randomUUID(), []);
   useEffect(() => () => void call('stop', id), []);
 
+  const byLink = way.value === 'link';
   const form = useForm(async () => {
-    const byLink = way.value === 'link';
-    const wishes: LinkWishes = {
+    const options: LinkOptions = {
       title: titleOf(rows, byLink),
-      ...(note.value.trim() !== '' && { note: note.value.trim() }),
+      ...noteOf(note.value),
       ...(byLink && passphrase.value !== '' && { passphrase: passphrase.value }),
-      ...(ends.value !== 'never' && { expiresAt: Date.now() + Number(ends.value) * DAY_MS }),
+      ...(expiry.value !== 'never' && { expiresAt: expiresIn(expiry.value) }),
       ...(downloads.value !== '' && { downloads: Number(downloads.value) }),
     };
     const paths = rows.map((row) => (isFolder(row) ? `${row.path}/` : row.path));
     tried.value = username.value.trim();
-    if (byLink) made.value = await call('makeLink', id, paths, wishes);
-    else given.value = await call('shareWith', id, paths, tried.value, wishes);
+    if (byLink) made.value = await call('makeLink', id, paths, options);
+    else contact.value = await call('shareWith', id, paths, tried.value, options);
   });
   const isBusy = form.working.value;
-  const changed = form.trouble.value?.code === 'contact-changed';
-  const title = made.value ? words.made : given.value ? give.made(given.value.username) : words.title;
+  const title = made.value ? words.made : contact.value ? give.made(contact.value.username) : words.title;
+  const act = byLink ? [words.make, words.making] : [give.do, give.doing];
 
   const files = filesOf(rows);
   const size = files.reduce((sum, file) => sum + file.size, 0);
@@ -141,9 +109,12 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
         <bdi>{titleOf(rows, true)}</bdi> · {text.list.count(files.length)}, {bytes(size)}
       </p>
       {made.value ? (
-        <Made made={made.value} />
-      ) : given.value ? (
-        <Given given={given} />
+        <NewLinkView made={made.value} what={words.anyone} onClose={closeDialog}>
+          <p>{words.later}</p>
+          <p class="hint">{sharing.linkTrust}</p>
+        </NewLinkView>
+      ) : contact.value ? (
+        <ShareDone contact={contact} />
       ) : (
         <Form
           form={form}
@@ -152,8 +123,8 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
           fields={NAME_FAULTS}
         >
           <Choice name="way" label={give.to} chosen={way} options={give.ways} />
-          <p>{way.value === 'link' ? words.what : give.what}</p>
-          {way.value === 'account' && (
+          <p>{byLink ? words.what : give.what}</p>
+          {!byLink && (
             <Field
               label={give.name}
               hint={give.nameHint}
@@ -163,29 +134,18 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               value={username}
             />
           )}
-          {changed && <Changed username={tried.value} />}
-          <Choice name="ends" label={words.ends} chosen={ends} options={words.ended} />
-          <div class="field">
-            <label for="downloads">{words.downloads}</label>
-            <input
-              id="downloads"
-              type="number"
-              inputMode="numeric"
-              min={1}
-              max={limits.shareDownloads}
-              step={1}
-              value={downloads.value}
-              placeholder={words.any}
-              aria-describedby="downloads-hint"
-              onInput={(event) => {
-                downloads.value = event.currentTarget.value;
-              }}
-            />
-            <small id="downloads-hint" class="hint">
-              {words.downloadsHint}
-            </small>
-          </div>
-          {way.value === 'link' && (
+          {form.trouble.value?.code === 'contact-changed' && <KeysChanged username={tried.value} />}
+          <Choice name="ends" label={words.expires} chosen={expiry} options={words.expiry} />
+          <NumberField
+            id="downloads"
+            label={words.downloads}
+            hint={words.downloadsHint}
+            placeholder={words.unlimited}
+            value={downloads}
+            min={1}
+            max={limits.shareDownloads}
+          />
+          {byLink && (
             <Secret
               label={words.passphrase}
               hint={words.passphraseHint}
@@ -196,23 +156,8 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               shown={eye}
             />
           )}
-          <div class="field">
-            <label for="note">{way.value === 'link' ? words.note : give.note}</label>
-            <textarea
-              id="note"
-              rows={2}
-              maxLength={NOTE_CHARS}
-              value={note.value}
-              onInput={(event) => {
-                note.value = event.currentTarget.value;
-              }}
-            />
-          </div>
-          <ModalFoot
-            act={way.value === 'link' ? (isBusy ? words.making : words.make) : isBusy ? give.doing : give.do}
-            isBusy={isBusy}
-            onCancel={closeDialog}
-          />
+          <NoteField label={words.note} max={NOTE_CHARS} value={note} />
+          <ModalFoot act={act[Number(isBusy)]!} isBusy={isBusy} onCancel={closeDialog} />
         </Form>
       )}
     </Modal>

@@ -1,11 +1,13 @@
 /** Files that somebody shares: each is shown and saved, all of them as one zip. */
+
 import { useSignal } from '@preact/signals';
 import { displayName, parentOf, safeSegments } from '@szafa/client';
 import type { SharedItem } from '../core/bridge/calls.ts';
 import { withoutSlashes } from '../core/bridge/paths.ts';
-import { IconButton } from '../core/controls/controls.tsx';
+import { Button, IconButton } from '../core/controls/controls.tsx';
 import { Icon, iconOf } from '../core/controls/icon.tsx';
 import { bytes } from '../core/format.ts';
+import { setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { Preview } from '../files/preview/preview.tsx';
 import { download, saveZip } from '../transfers/downloads.ts';
@@ -77,36 +79,25 @@ export function SharedFileList({ items, name = text.name }: FilesProps) {
   return (
     <>
       {first && (
-        <button
-          type="button"
-          class="button primary wide"
+        <Button
+          class="primary wide"
+          icon="download"
+          label={items.length === 1 ? text.actions.download : text.visitor.downloadAll}
           onClick={() => void (items.length === 1 ? download(first) : all())}
-        >
-          <Icon name="download" />
-          {items.length === 1 ? text.actions.download : text.visitor.downloadAll}
-        </button>
+        />
       )}
       <ul class="shared-files" aria-label={text.list.label}>
         {items.slice(0, rows.value).map((item) => (
-          <Row
-            key={item.fileId}
-            item={item}
-            onShow={() => {
-              previewed.value = item;
-            }}
-          />
+          <Row key={item.fileId} item={item} onShow={setTo(previewed, item)} />
         ))}
       </ul>
       {items.length > rows.value && (
-        <button
-          type="button"
-          class="button"
+        <Button
+          label={text.visitor.more(items.length - rows.value)}
           onClick={() => {
             rows.value += ROWS;
           }}
-        >
-          {text.visitor.more(items.length - rows.value)}
-        </button>
+        />
       )}
       {previewed.value && (
         <Preview
@@ -116,9 +107,7 @@ export function SharedFileList({ items, name = text.name }: FilesProps) {
           onShow={(item) => {
             previewed.value = item as SharedItem;
           }}
-          onClose={() => {
-            previewed.value = null;
-          }}
+          onClose={setTo(previewed, null)}
         />
       )}
     </>

@@ -2,7 +2,7 @@
 import { displayName, lastOf, type OpenedLink, type VisitedFile } from '@szafa/client';
 import type { SharedFiles, SharedItem } from '../core/bridge/calls.ts';
 import { withoutSlashes } from '../core/bridge/paths.ts';
-import type { Readable } from '../transfers/readable.worker.ts';
+import type { ReadableFile } from '../transfers/file-opener.worker.ts';
 
 /** A ticket reads for a day; taken again before that it is the same one, and after that a new one. */
 const TICKET_MS = 3_600_000;
@@ -42,7 +42,7 @@ export class SharedDownload {
     this.#ticket = ticket;
   }
 
-  async file(number: number): Promise<Readable> {
+  async file(number: number): Promise<ReadableFile> {
     await this.#take();
     return this.#opened.file(number, this.#ticket);
   }

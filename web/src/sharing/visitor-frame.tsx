@@ -1,6 +1,6 @@
 /** What the pages for visitors have in common. */
-import type { Fault } from '../core/bridge/calls.ts';
-import { Placard } from '../core/controls/controls.tsx';
+import type { Fault } from '../core/bridge/messages.ts';
+import { Button, Placard } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { LanguageButtons } from '../core/controls/language-buttons.tsx';
 import { aboutLink, explain, text } from '../core/text/index.ts';
@@ -33,13 +33,7 @@ export function LinkFailed({ fault, onRetry }: { fault: Fault; onRetry(): void }
   return (
     <section class="visitor-card">
       <Placard icon={fault.code === 'network' ? 'offline' : 'warning'} title={known?.title ?? explain(fault)}>
-        {known ? (
-          <p>{known.next}</p>
-        ) : (
-          <button type="button" class="button" onClick={onRetry}>
-            {text.list.retry}
-          </button>
-        )}
+        {known ? <p>{known.next}</p> : <Button label={text.list.retry} onClick={onRetry} />}
       </Placard>
     </section>
   );

@@ -5,7 +5,13 @@
  * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
  * tab's worker fetches. Sockets pass it by.
  */
-import type { LocalHead, LocalPart, LocalPull, LocalRequest, ToServiceWorker } from '../core/bridge/calls.ts';
+import type {
+  LocalHead,
+  LocalPart,
+  LocalPull,
+  LocalRequest,
+  ToServiceWorker,
+} from '../core/bridge/messages.ts';
 import { isShell, keep, shell } from './shell.ts';
 
 interface Client {
@@ -32,7 +38,7 @@ const worker = globalThis as unknown as Worker;
 worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
 worker.addEventListener('message', (event) => {
   const { data } = event;
-  // Asked by a tab that has none: at its first visit, and after a reload that passed the service worker by.
+  // RequestLists by a tab that has none: at its first visit, and after a reload that passed the service worker by.
   if (data === 'claim') event.waitUntil(worker.clients.claim());
   else event.waitUntil(keep(data.keep));
 });

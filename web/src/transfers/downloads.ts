@@ -2,7 +2,7 @@
 import { safeSegments } from '@szafa/client';
 import type { Item, Zip } from '../core/bridge/calls.ts';
 import { call, callWith } from '../core/call.ts';
-import { tell, tellFault } from '../core/notices.ts';
+import { notify, notifyError } from '../core/notices.ts';
 import { text } from '../core/text/index.ts';
 import { localReady, saveByBrowser } from './local.ts';
 import { addDownload, visit } from './transfers.ts';
@@ -27,10 +27,10 @@ async function save({ name, size, into, serve }: Saved): Promise<void> {
       if (asked === visit) addDownload({ name, size }, (id) => into(id, handle));
     } else if (await localReady()) {
       if (asked === visit) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
-    } else tell(text.transfers.noWorker, true);
+    } else notify(text.transfers.noWorker, true);
   } catch (error) {
     // A dialog that the person closed.
-    if ((error as Error).name !== 'AbortError') tellFault(error);
+    if ((error as Error).name !== 'AbortError') notifyError(error);
   }
 }
 
@@ -44,7 +44,7 @@ export async function download({ fileId, name, size }: Item): Promise<void> {
 }
 
 function tellLinks(left: number): void {
-  if (left > 0) tell(text.transfers.linksLeft(left), true);
+  if (left > 0) notify(text.transfers.linksLeft(left), true);
 }
 
 /** `size`: of all files in it. */

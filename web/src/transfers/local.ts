@@ -5,8 +5,8 @@ import {
   type LocalPull,
   type LocalRequest,
   type ToServiceWorker,
-} from '../core/bridge/calls.ts';
-import { CoreError, call, callWith, scriptUrl } from '../core/call.ts';
+} from '../core/bridge/messages.ts';
+import { CallError, call, callWith, scriptUrl } from '../core/call.ts';
 
 interface Question {
   local: string;
@@ -62,20 +62,20 @@ async function register(): Promise<boolean> {
   }
 }
 
-interface Offered {
+interface LocalAddress {
   url: string;
   close(): void;
 }
 
 /** The name is for those who read addresses, as the browser's viewer of PDFs does. */
-function offer(name: string, answer: Answer): Offered {
+function offer(name: string, answer: Answer): LocalAddress {
   const id = crypto.randomUUID();
   offers.set(id, answer);
   return { url: `/local/${id}/${encodeURIComponent(name)}`, close: () => offers.delete(id) };
 }
 
 /** An address for a preview, until `close`. */
-export function offerPreview(fileId: string, name: string): Offered {
+export function offerPreview(fileId: string, name: string): LocalAddress {
   return offer(name, async (port, request) => {
     // A film stops reading whenever it has enough; that is no failure.
     await callWith(port, 'serve', crypto.randomUUID(), fileId, request).catch(() => {});
@@ -83,7 +83,7 @@ export function offerPreview(fileId: string, name: string): Offered {
 }
 
 /** An address for a page made here, until `close`. It is a document of its own: whatever is in it runs nothing, fetches nothing and reaches nothing of ours. */
-export function offerDocument(html: string): Offered {
+export function offerDocument(html: string): LocalAddress {
   const bytes = new TextEncoder().encode(html);
   return offer('', async (port) => {
     const say = (part: LocalPart) => port.postMessage(part);
@@ -106,7 +106,7 @@ export async function saveByBrowser(transfer: string, serve: Answer): Promise<vo
   try {
     await new Promise<void>((resolve, reject) => {
       const refused = () => {
-        reject(new CoreError({ code: 'refused', message: 'the browser did not begin the download' }));
+        reject(new CallError({ code: 'refused', message: 'the browser did not begin the download' }));
         void call('stop', transfer);
       };
       unasked = setTimeout(refused, ASKED_MS);

@@ -9,10 +9,10 @@ import {
   type LocalPart,
   type LocalPull,
   type LocalRequest,
-} from '../core/bridge/calls.ts';
-import { Packer, type Pieces } from '../core/packer.worker.ts';
+} from '../core/bridge/messages.ts';
+import { Packer, type Pieces } from '../core/tasks.worker.ts';
 import { shownType } from '../files/preview/types.worker.ts';
-import type { Readable } from './readable.worker.ts';
+import type { ReadableFile } from './file-opener.worker.ts';
 
 /** The browser stopped reading: it refused a download, or the person broke it off there. */
 export class RefusedError extends Error {
@@ -40,7 +40,7 @@ function savedAs(name: string): Record<string, string> {
   };
 }
 
-function headersOf(remote: Readable, attachment: boolean): Record<string, string> {
+function headersOf(remote: ReadableFile, attachment: boolean): Record<string, string> {
   const { name, type } = remote.metadata;
   if (attachment) return savedAs(name);
   const shown = shownType(name, type) || 'application/octet-stream';
@@ -60,7 +60,7 @@ const MOST_OF_RANGE = 16 * 1024 * 1024;
 
 /** What to answer: a range gets no more than the rest of its volume, so that a film fetches only what it plays. */
 export function answerTo(
-  remote: Readable,
+  remote: ReadableFile,
   request: LocalRequest,
 ): { head: LocalHead; from: number; to: number } {
   const { size } = remote.layout;
@@ -80,7 +80,7 @@ export function answerTo(
   return { head: { status: 206, headers }, from, to };
 }
 
-async function* range(remote: Readable, from: number, to: number, signal: AbortSignal): Pieces {
+async function* range(remote: ReadableFile, from: number, to: number, signal: AbortSignal): Pieces {
   const bytes = await remote.readRange(from, to - from, { signal });
   for (let at = 0; at < bytes.length; at += PIECE_SIZE) yield bytes.subarray(at, at + PIECE_SIZE);
 }
@@ -126,7 +126,7 @@ async function send(
 }
 
 export function serveFile(
-  remote: Readable,
+  remote: ReadableFile,
   request: LocalRequest,
   port: MessagePort,
   signal: AbortSignal,

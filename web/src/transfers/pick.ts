@@ -1,10 +1,10 @@
 /** From what was dropped or chosen to files with names. */
-import type { Chosen } from './transfers.ts';
+import type { ChosenFile } from './transfers.ts';
 
 /** Files that belong together: those of one folder, or those that came alone. */
 export interface Batch {
   folder: string | undefined;
-  chosen: Chosen[];
+  chosen: ChosenFile[];
   /** Folders below it that have no file at any depth; '' is the folder itself. */
   empty: string[];
 }
@@ -14,7 +14,7 @@ interface HandleItem extends DataTransferItem {
 }
 
 /** A file below a folder, or the name of a folder that is empty. */
-type Found = Chosen | string;
+type Found = ChosenFile | string;
 
 async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncGenerator<Found> {
   let isEmpty = true;
@@ -57,14 +57,14 @@ async function folderBatch(folder: string, inside: AsyncIterable<Found>): Promis
   return batch;
 }
 
-interface Dropped {
+interface DroppedItem {
   handle: Promise<FileSystemHandle | null> | undefined;
   entry: FileSystemEntry | null;
   file: File | null;
 }
 
-async function batchOf({ handle: soon, entry, file }: Dropped): Promise<Batch | undefined> {
-  const alone = (chosen: Chosen): Batch => ({ folder: undefined, chosen: [chosen], empty: [] });
+async function batchOf({ handle: soon, entry, file }: DroppedItem): Promise<Batch | undefined> {
+  const alone = (chosen: ChosenFile): Batch => ({ folder: undefined, chosen: [chosen], empty: [] });
   const handle = await soon?.catch(() => null);
   if (handle?.kind === 'directory') {
     return folderBatch(handle.name, below(handle as FileSystemDirectoryHandle, ''));
@@ -83,7 +83,7 @@ export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
   const dropped = [...data.items]
     .filter((item) => item.kind === 'file')
     .map(
-      (item: HandleItem): Dropped => ({
+      (item: HandleItem): DroppedItem => ({
         handle: item.getAsFileSystemHandle?.(),
         entry: item.webkitGetAsEntry(),
         file: item.getAsFile(),

@@ -56,7 +56,7 @@ effect(() => {
 });
 
 /** What runs, what wants somebody, what waits (the next one first), and last what is done (the newest first). */
-export function inOrder(all: readonly Transfer[]): Transfer[] {
+export function sortTransfers(all: readonly Transfer[]): Transfer[] {
   const of = (...states: State[]) => all.filter(({ live }) => states.includes(live.value.state));
   return [
     ...of('running').reverse(),

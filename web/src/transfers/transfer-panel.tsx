@@ -1,12 +1,14 @@
 /** A card in the corner, or below the list on a phone: all transfers in one line, and each of them. It folds when all are done. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { connected } from '../core/connection.ts';
-import { IconButton } from '../core/controls/controls.tsx';
+import { Button, IconButton } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { bytes, duration } from '../core/format.ts';
+import { setTo } from '../core/signals.ts';
 import { explain, text } from '../core/text/index.ts';
-import { inOrder, type Total, total } from './total.ts';
+import { sortTransfers, type Total, total } from './total.ts';
 import {
   active,
   cancel,
@@ -14,9 +16,9 @@ import {
   dismiss,
   type Live,
   pause,
-  rejoin,
   reopen,
   resume,
+  resumeChosen,
   type Transfer,
   transfers,
 } from './transfers.ts';
@@ -112,9 +114,7 @@ function useFolding(settled: boolean) {
     seen.value = false;
     byHand.value = null;
     if (!settled) return;
-    const timer = setTimeout(() => {
-      seen.value = true;
-    }, SEEN_MS);
+    const timer = setTimeout(setTo(seen, true), SEEN_MS);
     return () => clearTimeout(timer);
   }, [settled]);
   const folded = byHand.value ?? seen.value;
@@ -138,7 +138,7 @@ export function TransferPanel() {
   const moving = active.value.filter(({ kind }) => kind === 'upload');
   const paused = all.filter(({ kind, live }) => kind === 'upload' && live.value.state === 'paused');
   const hidden = settled || showFinished.value ? 0 : finished;
-  const rows = folded ? [] : inOrder(all).slice(0, Math.min(MOST_ROWS, all.length - hidden));
+  const rows = folded ? [] : sortTransfers(all).slice(0, Math.min(MOST_ROWS, all.length - hidden));
   return (
     <section class={`transfers ${folded ? 'folded' : ''}`} aria-label={words.title}>
       <header>
@@ -147,20 +147,12 @@ export function TransferPanel() {
           {active.value.length > 0 && <span class="count">{active.value.length}</span>}
         </h2>
         {total.value && total.value.count > 1 ? <Together now={total.value} /> : <span class="total" />}
-        {finished > 0 && (
-          <button type="button" class="link" onClick={clearFinished}>
-            {words.clear}
-          </button>
-        )}
+        {finished > 0 && <Button kind="link" label={words.clear} onClick={clearFinished} />}
         {moving.length > 1 && (
-          <button type="button" class="link" onClick={() => moving.forEach(pause)}>
-            {words.pauseAll}
-          </button>
+          <Button kind="link" label={words.pauseAll} onClick={() => moving.forEach(pause)} />
         )}
         {paused.length > 1 && (
-          <button type="button" class="link" onClick={() => paused.forEach(resume)}>
-            {words.resumeAll}
-          </button>
+          <Button kind="link" label={words.resumeAll} onClick={() => paused.forEach(resume)} />
         )}
         <IconButton
           icon={folded ? 'up' : 'down'}
@@ -176,15 +168,7 @@ export function TransferPanel() {
           ))}
           {hidden > 0 && (
             <li class="transfer-more">
-              <button
-                type="button"
-                class="link"
-                onClick={() => {
-                  showFinished.value = true;
-                }}
-              >
-                {words.showFinished(hidden)}
-              </button>
+              <Button kind="link" label={words.showFinished(hidden)} onClick={setTo(showFinished, true)} />
             </li>
           )}
         </ul>
@@ -196,7 +180,7 @@ export function TransferPanel() {
         hidden
         data-test="rejoin"
         onChange={(event) => {
-          rejoin([...(event.currentTarget.files ?? [])]);
+          resumeChosen([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = '';
         }}
       />

@@ -1,9 +1,10 @@
 /** Uploads and downloads of this tab: a queue, what a person may do with each, and how uploads get into it. */
 import { computed, type Signal, signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
-import { type Fault, type Item, type Progress, type UploadNote, uploadLock } from '../core/bridge/calls.ts';
+import { type Item, type UnfinishedUpload, uploadLock } from '../core/bridge/calls.ts';
+import type { Fault, Progress } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
-import { tell, tellFault } from '../core/notices.ts';
+import { notify, notifyError } from '../core/notices.ts';
 import { text } from '../core/text/index.ts';
 import { lastOf } from '../core/tree.ts';
 import { Rate } from './rate.ts';
@@ -28,7 +29,7 @@ export interface Transfer {
   rate: Rate;
   /** Bytes that the service has of an upload, which goes on from there. */
   stored: number;
-  note?: UploadNote;
+  note?: UnfinishedUpload;
   file?: File;
   run(): Promise<unknown>;
   /** Counts the starts: an attempt that ends late must not speak for the next one. */
@@ -47,7 +48,7 @@ export const active = computed(() =>
 /** Counts the accounts that have left: what was asked for before is not for the next one. */
 export let visit = 0;
 
-export function emptyTransfers(): void {
+export function clearTransfers(): void {
   visit++;
   transfers.value = [];
 }
@@ -140,7 +141,7 @@ function settled(): void {
   }, SETTLE_MS);
 }
 
-function uploadOf(note: UploadNote, file: File | undefined): Transfer {
+function newUpload(note: UnfinishedUpload, file: File | undefined): Transfer {
   let isUploaded = false;
   const transfer: Transfer = {
     id: note.id,
@@ -163,7 +164,7 @@ function uploadOf(note: UploadNote, file: File | undefined): Transfer {
   return transfer;
 }
 
-export interface Chosen {
+export interface ChosenFile {
   file: File;
   /** With the folders above it that were chosen with it. */
   name: string;
@@ -171,17 +172,17 @@ export interface Chosen {
 }
 
 /** `path`: where it is to be in the tree. */
-export async function upload(username: string, chosen: (Chosen & { path: string })[]): Promise<void> {
+export async function upload(username: string, chosen: (ChosenFile & { path: string })[]): Promise<void> {
   const added = chosen.map(({ file, path, handle }) => {
     const { size, lastModified, name: fileName } = file;
     const id = crypto.randomUUID();
     const note = { id, username, path, size, lastModified, fileName, ...(handle && { handle }) };
-    return uploadOf(note, file);
+    return newUpload(note, file);
   });
   const asked = visit;
   // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.
   await call(
-    'remember',
+    'storeUploads',
     added.map(({ note }) => note!),
   );
   if (asked === visit) add(added.reverse());
@@ -200,7 +201,7 @@ export function resume(transfer: Transfer): void {
 }
 
 /** Goes on with uploads that were given up because there was no connection. */
-export function resumeLost(): void {
+export function resumeAfterReconnect(): void {
   for (const transfer of transfers.peek()) {
     const { state, fault } = transfer.live.peek();
     if (transfer.kind === 'upload' && state === 'failed' && fault?.code === 'network') resume(transfer);
@@ -220,9 +221,9 @@ export async function cancel(transfer: Transfer): Promise<void> {
   if (!transfer.note) return;
   try {
     // An upload that is just being stopped still writes its journal; its lock is free when it has ended.
-    await navigator.locks.request(uploadLock(transfer.id), () => call('abandon', transfer.note!));
+    await navigator.locks.request(uploadLock(transfer.id), () => call('cancelUpload', transfer.note!));
   } catch (error) {
-    tellFault(error);
+    notifyError(error);
   }
 }
 
@@ -231,9 +232,9 @@ export function clearFinished(): void {
 }
 
 /** Uploads that a reload, a crash or a closed tab has cut off. */
-export async function recall(username: string): Promise<void> {
+export async function restoreUploads(username: string): Promise<void> {
   const asked = visit;
-  const notes = await call('remembered');
+  const notes = await call('storedUploads');
   const { held = [] } = await navigator.locks.query();
   if (asked !== visit) return;
   const busy = new Set([
@@ -242,15 +243,15 @@ export async function recall(username: string): Promise<void> {
   ]);
   const left = notes.filter((note) => note.username === username && !busy.has(uploadLock(note.id)));
   if (left.length === 0) return;
-  const added = left.map((note) => uploadOf(note, undefined));
+  const added = left.map((note) => newUpload(note, undefined));
   add(added);
-  for (const transfer of added) await showStored(transfer);
+  for (const transfer of added) await showProgress(transfer);
 }
 
 /** How far an interrupted upload is; the service knows. */
-async function showStored(transfer: Transfer): Promise<void> {
+async function showProgress(transfer: Transfer): Promise<void> {
   try {
-    const stored = await call('stored', transfer.note!);
+    const stored = await call('storedBytes', transfer.note!);
     if (transfer.live.peek().state !== 'interrupted') return;
     transfer.stored = stored;
     set(transfer, { done: stored });
@@ -260,7 +261,7 @@ async function showStored(transfer: Transfer): Promise<void> {
 }
 
 /** Goes on with interrupted uploads whose files are among these; those files. */
-export function rejoinAll(chosen: readonly { file: File; path?: string }[]): Set<File> {
+export function resumeWithFiles(chosen: readonly { file: File; path?: string }[]): Set<File> {
   const joined = new Set<File>();
   // Copies in several folders look alike: each goes where it was, before others are given what is left.
   for (const samePath of [true, false]) {
@@ -282,8 +283,8 @@ export function rejoinAll(chosen: readonly { file: File; path?: string }[]): Set
 }
 
 /** The same, after they were asked for. */
-export function rejoin(files: File[]): void {
-  if (rejoinAll(files.map((file) => ({ file }))).size === 0) tell(text.transfers.otherFile, true);
+export function resumeChosen(files: File[]): void {
+  if (resumeWithFiles(files.map((file) => ({ file }))).size === 0) notify(text.transfers.otherFile, true);
 }
 
 /** With a handle the browser finds the file itself, once the person allows it. */
@@ -295,7 +296,7 @@ export async function reopen(transfer: Transfer): Promise<boolean> {
   try {
     if (handle.requestPermission && (await handle.requestPermission({ mode: 'read' })) !== 'granted')
       return true;
-    rejoin([await handle.getFile()]);
+    resumeChosen([await handle.getFile()]);
   } catch {
     return false; // moved or deleted: the person chooses it by hand
   }

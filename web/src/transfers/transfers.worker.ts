@@ -1,7 +1,8 @@
 import { blobSource, type Szafa } from '@szafa/client';
 import { requireUser } from '../accounts/same-account.worker.ts';
-import { type Progress, placeLock, type UploadNote } from '../core/bridge/calls.ts';
-import { browserJournal, uploadNotes } from '../core/database.worker.ts';
+import { journalLock, type UnfinishedUpload } from '../core/bridge/calls.ts';
+import type { Progress } from '../core/bridge/messages.ts';
+import { browserJournal, unfinishedUploads } from '../core/database.worker.ts';
 import { Tasks } from '../core/tasks.worker.ts';
 import { VOLUMES_AT_ONCE } from '../core/transport/transport.worker.ts';
 import { thumbnailFor } from '../files/thumbnails/thumbnails.worker.ts';
@@ -18,7 +19,7 @@ export class Transfers extends Tasks {
   }
 
   /** Of the account that the upload was begun for, and never of the one that came since. */
-  #of({ username }: UploadNote): Szafa {
+  #of({ username }: UnfinishedUpload): Szafa {
     const szafa = this.#szafa();
     requireUser(szafa, username);
     return szafa;
@@ -28,10 +29,10 @@ export class Transfers extends Tasks {
    * `after`: of the newest file of that path. A file that is on its way to the same place already, in whichever tab, is
    * waited for: with one journal, the two would take each other's volumes for their own.
    */
-  upload(note: UploadNote, file: File, after: number): Promise<void> {
+  upload(note: UnfinishedUpload, file: File, after: number): Promise<void> {
     const { id, path } = note;
     return this.#alone(note, async (signal) => {
-      const tell = this.teller(id);
+      const tell = this.reporter(id);
       const source = blobSource(file);
       let stored: number | undefined;
       try {
@@ -50,7 +51,7 @@ export class Transfers extends Tasks {
             tell({ ...progress, total: file.size });
           },
         });
-        await uploadNotes.forget(id);
+        await unfinishedUploads.forget(id);
       } catch (error) {
         if (stored !== undefined) this.#tell({ id, done: stored, stored });
         throw error;
@@ -60,24 +61,24 @@ export class Transfers extends Tasks {
     });
   }
 
-  async stored(note: UploadNote): Promise<number> {
+  async storedBytes(note: UnfinishedUpload): Promise<number> {
     const { fileName, path } = note;
     return this.#of(note).storedOf(browserJournal, { place: fileName, path });
   }
 
-  async abandon(note: UploadNote): Promise<void> {
+  async cancelUpload(note: UnfinishedUpload): Promise<void> {
     const { id, fileName, path } = note;
-    await navigator.locks.request(placeLock(note), { ifAvailable: true }, async (lock) => {
+    await navigator.locks.request(journalLock(note), { ifAvailable: true }, async (lock) => {
       // Otherwise what is remembered is of another upload, which goes on.
       if (lock) await this.#of(note).abandon(browserJournal, { place: fileName, path });
     });
     // Not before: without it nobody can give the upload up once more.
-    await uploadNotes.forget(id);
+    await unfinishedUploads.forget(id);
   }
 
-  #alone<T>(note: UploadNote, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  #alone<T>(note: UnfinishedUpload, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.run(note.id, (signal) =>
-      navigator.locks.request(placeLock(note), { signal }, () => work(signal)),
+      navigator.locks.request(journalLock(note), { signal }, () => work(signal)),
     );
   }
 }

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { beVisitor, listen } from '../core/call.ts';
-import { noteReachable } from '../core/connection.ts';
+import { listen, useVisitorWorker } from '../core/call.ts';
+import { setReachable } from '../core/connection.ts';
 import { Refusal } from '../core/controls/refusal.tsx';
 import { missingHere } from '../core/needs.ts';
 import { chosenColours, chosenLanguage } from '../core/settings.ts';
@@ -27,8 +27,8 @@ chosenLanguage.subscribe(() => void speak());
 const secure = globalThis.isSecureContext && globalThis.crypto?.subtle !== undefined;
 const missing = secure ? missingHere() : [];
 if (secure && missing.length === 0) {
-  beVisitor('link');
-  listen({ progress: onProgress, reachable: noteReachable });
+  useVisitorWorker('link');
+  listen({ progress: onProgress, reachable: setReachable });
   globalThis.addEventListener('beforeunload', (event) => {
     if (active.value.length > 0) event.preventDefault();
   });

@@ -1,8 +1,9 @@
 /** What this page knows of the link that led to it. */
 import { signal } from '@preact/signals';
-import type { Fault, SharedFiles, Visited } from '../core/bridge/calls.ts';
+import type { LinkTerms, SharedFiles } from '../core/bridge/calls.ts';
+import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
-import { onBack } from '../core/connection.ts';
+import { onReconnect } from '../core/connection.ts';
 
 type Shown =
   | { at: 'opening' }
@@ -11,12 +12,12 @@ type Shown =
   | { at: 'fault'; fault: Fault };
 
 export const shown = signal<Shown>({ at: 'opening' });
-export const visited = signal<Visited | null>(null);
+export const visited = signal<LinkTerms | null>(null);
 
 const ticketKey = () => `szafa-ticket ${globalThis.location.pathname}`;
 
 /** For as long as this tab is open. */
-function keptTicket(): string | null {
+function storedTicket(): string | null {
   try {
     const kept = sessionStorage.getItem(ticketKey());
     return kept !== null && /^[\w-]{43}$/.test(kept) ? kept : null;
@@ -25,7 +26,7 @@ function keptTicket(): string | null {
   }
 }
 
-function keepTicket(ticket: string): void {
+function storeTicket(ticket: string): void {
   try {
     sessionStorage.setItem(ticketKey(), ticket);
   } catch {
@@ -42,8 +43,8 @@ function link(): string {
 export async function begin(): Promise<void> {
   shown.value = { at: 'opening' };
   try {
-    const found = await call('visit', link(), keptTicket());
-    keepTicket(found.ticket);
+    const found = await call('visit', link(), storedTicket());
+    storeTicket(found.ticket);
     visited.value = found;
     if (found.needsPassphrase) shown.value = { at: 'locked' };
     else await open(null);
@@ -57,7 +58,7 @@ export async function open(passphrase: string | null): Promise<void> {
   shown.value = { at: 'open', ...(await call('openLink', passphrase)) };
 }
 
-onBack(() => {
+onReconnect(() => {
   const now = shown.value;
   if (now.at === 'fault' && now.fault.code === 'network') void begin();
 });

@@ -66,7 +66,7 @@ function Locked() {
       <Terms />
       <Secret label={words.passphrase} name="passphrase" autocomplete="off" value={passphrase} shown={eye} />
       <FormTrouble />
-      <Submit form={form} class="primary wide" label={words.open} busy={text.enter.working} />
+      <Submit form={form} class="primary wide" label={words.open} busy={text.preview.opening} />
     </Form>
   );
 }
@@ -92,7 +92,7 @@ export function VisitorPage() {
         <VisitorHead title={words.title} />
         <Inside />
         <TransferPanel />
-        <VisitorFoot lines={said.honest} />
+        <VisitorFoot lines={said.trust} />
       </main>
       <Notices />
     </>

@@ -1,19 +1,19 @@
 /** The worker of the page that links lead to: what is behind the link, its keys, and what is read of it. */
 import { fetchTransport, LinkVisit, LockedError, newTicket, webEngine } from '@szafa/client';
-import { answerBy, say } from '../core/answer.worker.ts';
-import type { SharedFiles, Visited, VisitorCalls } from '../core/bridge/calls.ts';
+import { post, serveCalls } from '../core/answer.worker.ts';
+import type { LinkTerms, SharedFiles, VisitorCalls } from '../core/bridge/calls.ts';
 import { discard } from '../core/bridge/discard.ts';
 import { holding } from '../core/engine/holding.worker.ts';
 import { Tasks } from '../core/tasks.worker.ts';
-import { noting } from '../core/transport/reachable.worker.ts';
+import { reportReachable } from '../core/transport/reachable.worker.ts';
 import { SharedDownload, sharedFiles } from '../sharing/shared-files.worker.ts';
-import type { Readable } from '../transfers/readable.worker.ts';
-import { fileHandlers, type Shelf } from '../transfers/reading.worker.ts';
+import type { FileOpener, ReadableFile } from '../transfers/file-opener.worker.ts';
+import { fileHandlers } from '../transfers/reading.worker.ts';
 
 /** Volumes that are opened at a time. */
 const MOST_PARALLEL = 4;
 const RETRY_MS = 3_000;
-class Guest implements Shelf {
+class Guest implements FileOpener {
   readonly #engine = holding(
     webEngine({ parallel: Math.min(MOST_PARALLEL, navigator.hardwareConcurrency), discard }),
   );
@@ -21,10 +21,10 @@ class Guest implements Shelf {
   #ticket = '';
   #download: SharedDownload | undefined;
 
-  async visit(link: string, kept: string | null): Promise<Visited> {
+  async visit(link: string, kept: string | null): Promise<LinkTerms> {
     const visit = await LinkVisit.begin(link, {
       engine: this.#engine,
-      transport: noting(fetchTransport, (reachable) => say({ reachable })),
+      transport: reportReachable(fetchTransport, (reachable) => post({ reachable })),
       retry: { capMs: RETRY_MS },
       ticket: kept ?? undefined,
     });
@@ -46,12 +46,12 @@ class Guest implements Shelf {
     return sharedFiles(opened, String);
   }
 
-  async open(fileId: string): Promise<Readable> {
+  async open(fileId: string): Promise<ReadableFile> {
     if (!this.#download) throw new LockedError('the link is not opened');
     return this.#download.file(Number(fileId));
   }
 
-  async openOnce(fileId: string, signal: AbortSignal): Promise<Readable> {
+  async openOnce(fileId: string, signal: AbortSignal): Promise<ReadableFile> {
     signal.throwIfAborted();
     return this.open(fileId);
   }
@@ -59,8 +59,8 @@ class Guest implements Shelf {
 
 const guest = new Guest();
 
-answerBy<VisitorCalls>({
-  ...fileHandlers(new Tasks((progress) => say({ progress })), guest),
+serveCalls<VisitorCalls>({
+  ...fileHandlers(new Tasks((progress) => post({ progress })), guest),
   visit: (link, ticket) => guest.visit(link, ticket),
   openLink: (passphrase) => guest.openLink(passphrase),
 });

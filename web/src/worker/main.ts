@@ -1,132 +1,135 @@
-/** The page's worker: keys, encryption and transfers. It is asked by messages and answers by messages. */
-
+/** The app's worker: keys, encryption and transfers. The page calls it by messages. */
+import type { ShareItem } from '@szafa/client';
 import { requireUser } from '../accounts/same-account.worker.ts';
-import { SignedIn } from '../accounts/session.worker.ts';
-import { answerBy, type Handlers, say } from '../core/answer.worker.ts';
+import { AccountSession } from '../accounts/session.worker.ts';
+import { type Handlers, post, serveCalls } from '../core/answer.worker.ts';
 import type { Calls } from '../core/bridge/calls.ts';
-import { uploadNotes } from '../core/database.worker.ts';
-import { Cabinet } from '../files/file-index.worker.ts';
+import type { Progress } from '../core/bridge/messages.ts';
+import { unfinishedUploads } from '../core/database.worker.ts';
+import { forPage } from '../core/for-page.worker.ts';
+import { FileIndex } from '../files/file-index.worker.ts';
 import { Operations } from '../files/operations.worker.ts';
 import { Thumbnails } from '../files/thumbnails/thumbnails.worker.ts';
-import { listLinks, makeLink, shareItems } from '../sharing/links.worker.ts';
-import { eitherShelf, listedContact, Received, shareWith } from '../sharing/received.worker.ts';
+import { makeLink, type ShareTask, shareItems, shareWith } from '../sharing/links.worker.ts';
+import { contactRow, ownOrReceived, ReceivedShares } from '../sharing/received.worker.ts';
 import { Requests } from '../sharing/requests.worker.ts';
 import { fileHandlers } from '../transfers/reading.worker.ts';
 import { Transfers } from '../transfers/transfers.worker.ts';
 
-const signedIn = new SignedIn((reachable) => say({ reachable }), forgetFiles);
-const cabinet = new Cabinet(() => signedIn.szafa);
-const received = new Received(() => signedIn.szafa);
-const requests = new Requests(() => signedIn.szafa);
+const session = new AccountSession((reachable) => post({ reachable }), forgetFiles);
+const szafa = () => session.szafa;
+const report = (progress: Progress) => post({ progress });
+const fileIndex = new FileIndex(szafa);
+const received = new ReceivedShares(szafa);
+const requests = new Requests(szafa);
 const thumbnails = new Thumbnails();
-const operations = new Operations(
-  () => signedIn.szafa,
-  cabinet,
-  (progress) => say({ progress }),
-);
-const transfers = new Transfers(
-  () => signedIn.szafa,
-  (progress) => say({ progress }),
-);
+const operations = new Operations(szafa, fileIndex, report);
+const transfers = new Transfers(szafa, report);
 
 function forgetFiles(): void {
   transfers.stopAll();
-  cabinet.clear();
-  received.clear();
-  requests.clear();
-  thumbnails.clear();
-  operations.clear();
+  for (const one of [fileIndex, received, requests, thumbnails, operations]) one.clear();
+}
+
+/** Files are read with more care once they are shared, so they are opened again after this. */
+function share<T>(
+  id: string,
+  paths: string[],
+  work: (items: ShareItem[], task: ShareTask) => Promise<T>,
+): Promise<T> {
+  const onProgress = (done: number, total: number) => report({ id, done, total });
+  return transfers.run(id, (signal) =>
+    work(shareItems(fileIndex, paths), { signal, onProgress }).finally(() => fileIndex.forgetOpened()),
+  );
+}
+
+/** Methods that are handlers under their own names. */
+function methodsOf<T extends object, K extends keyof T>(target: T, ...names: K[]): Pick<T, K> {
+  return Object.fromEntries(
+    names.map((name) => [name, (target[name] as (...args: unknown[]) => unknown).bind(target)]),
+  ) as unknown as Pick<T, K>;
 }
 
 const handlers: Handlers<Calls> = {
-  ...fileHandlers(transfers, eitherShelf(cabinet, received)),
-  login: (username, password, second) => signedIn.login(username, password, second),
-  offersPasskeys: () => signedIn.offersPasskeys(),
-  passkeyChallenge: () => signedIn.passkeyChallenge(),
-  loginWithPasskey: (answer, secret) => signedIn.loginWithPasskey(answer, secret),
-  newPasskey: () => signedIn.newPasskey(),
-  addPasskey: (password, name, made) => signedIn.addPasskey(password, name, made),
-  removePasskey: (password, id) => signedIn.removePasskey(password, id),
-  register: (username, password, wishes) => signedIn.register(username, password, wishes),
-  registration: () => signedIn.registration(),
-  recover: (username, recoveryKey, password) => signedIn.recover(username, recoveryKey, password),
-  restore: () => signedIn.restore(),
-  isKept: () => signedIn.isKept(),
-  async leave(tellService) {
+  ...fileHandlers(transfers, ownOrReceived(fileIndex, received)),
+  ...methodsOf(
+    session,
+    'login',
+    'loginWithPasskey',
+    'register',
+    'registration',
+    'recover',
+    'restore',
+    'isStored',
+  ),
+  ...methodsOf(session, 'offersPasskeys', 'passkeyChallenge', 'newPasskey', 'addPasskey', 'removePasskey'),
+  ...methodsOf(
+    session,
+    'overview',
+    'changePassword',
+    'newRecoveryKey',
+    'setRecoveryKey',
+    'newTotp',
+    'offersLinks',
+  ),
+  ...methodsOf(fileIndex, 'list', 'versions'),
+  ...methodsOf(
+    operations,
+    'listTrash',
+    'makeFolder',
+    'rename',
+    'copy',
+    'trash',
+    'restoreFiles',
+    'deleteForever',
+  ),
+  ...methodsOf(operations, 'restoreVersion', 'trashVersion'),
+  ...methodsOf(transfers, 'storedBytes', 'cancelUpload'),
+  async leave(tellServer) {
     forgetFiles();
-    return signedIn.leave(tellService);
+    return session.leave(tellServer);
   },
   async expire() {
     forgetFiles();
-    return signedIn.expire();
+    return session.expire();
   },
-  overview: () => signedIn.overview(),
-  changePassword: (current, next) => signedIn.changePassword(current, next),
-  newRecoveryKey: () => signedIn.newRecoveryKey(),
-  setRecoveryKey: (password, typed) => signedIn.setRecoveryKey(password, typed),
-  newTotp: () => signedIn.newTotp(),
-  setTotp: (password, secret, code) => signedIn.szafa.setTotp({ password }, secret, code),
-  removeTotp: (password, second) => signedIn.szafa.removeTotp({ password }, second),
-  endSession: (id) => signedIn.szafa.endSession(id),
-  endOtherSessions: () => signedIn.szafa.endOtherSessions(),
-  deleteAccount: (password) => signedIn.deleteAccount(password, forgetFiles),
-  list: () => cabinet.list(),
-  changes: () => signedIn.szafa.api.call('changes').then(({ rev }) => rev),
-  listTrash: () => operations.listTrash(),
-  makeFolder: (path) => operations.makeFolder(path),
-  rename: (id, moves) => operations.rename(id, moves),
-  copy: (id, copies, folders) => operations.copy(id, copies, folders),
+  deleteAccount: (password) => session.deleteAccount(password, forgetFiles),
+  setTotp: (password, secret, code) => szafa().setTotp({ password }, secret, code),
+  removeTotp: (password, second) => szafa().removeTotp({ password }, second),
+  endSession: (id) => szafa().endSession(id),
+  endOtherSessions: () => szafa().endOtherSessions(),
+  changes: () => szafa().api.call('changes').then(({ rev }) => rev),
   recordsOf: async (paths) => operations.recordsOf(paths),
-  trash: (id, paths) => operations.trash(id, paths),
-  restoreFiles: (id, fileIds, folders) => operations.restore(id, fileIds, folders),
-  removeFiles: (id, fileIds) => operations.remove(id, fileIds),
-  versions: (path) => cabinet.versions(path),
-  restoreVersion: (fileId) => operations.restoreVersion(fileId),
-  trashVersion: (fileId) => operations.trashVersion(fileId),
-  thumbnail: (fileId) => thumbnails.of(fileId, cabinet.picturesOf(fileId)),
-  makeThumbnail: (fileId) => thumbnails.make(fileId, cabinet.picturesOf(fileId)),
-  async remember(notes) {
-    for (const { username } of notes) requireUser(signedIn.szafa, username);
-    await uploadNotes.keep(notes);
+  thumbnail: (fileId) => thumbnails.get(fileId, fileIndex.picturesOf(fileId)),
+  makeThumbnail: (fileId) => thumbnails.make(fileId, fileIndex.picturesOf(fileId)),
+  async storeUploads(uploads) {
+    for (const { username } of uploads) requireUser(szafa(), username);
+    await unfinishedUploads.store(uploads);
   },
-  async remembered() {
-    const { username } = signedIn.szafa;
-    return (await uploadNotes.all()).filter((note) => note.username === username);
+  async storedUploads() {
+    const { username } = szafa();
+    return (await unfinishedUploads.all()).filter((upload) => upload.username === username);
   },
-  upload: (note, file) => transfers.upload(note, file, cabinet.newestGen(note.path)),
-  stored: (note) => transfers.stored(note),
-  abandon: (note) => transfers.abandon(note),
-  offersLinks: () => signedIn.offersLinks(),
-  makeLink: (id, paths, wishes) =>
-    transfers.run(id, (signal) =>
-      makeLink(signedIn.szafa, shareItems(cabinet, paths), wishes, {
-        signal,
-        tell: (progress) => say({ progress: { id, ...progress } }),
-      }).finally(() => cabinet.forgetOpened()),
-    ),
-  links: () => listLinks(signedIn.szafa),
-  endLink: (id) => signedIn.szafa.endShare(id),
-  makeRequest: (wishes) => requests.make(wishes),
+  upload: (upload, file) => transfers.upload(upload, file, fileIndex.newestGen(upload.path)),
+  makeLink: (id, paths, options) =>
+    share(id, paths, (items, task) => makeLink(szafa(), items, options, task)),
+  shareWith: (id, paths, username, options) =>
+    share(id, paths, (items, task) => shareWith(szafa(), username, items, options, task)),
+  links: async () => (await szafa().links()).map(forPage),
+  endLink: (id) => szafa().endShare(id),
+  makeRequest: (options) => requests.make(options),
   requests: () => requests.list(),
-  endRequest: (id) => signedIn.szafa.endRequest(id),
-  takeOver: (fileIds, folder) => requests.takeOver(fileIds, folder),
-  dropDelivery: (fileId) => requests.drop(fileId),
-  shareWith: (id, paths, username, wishes) =>
-    transfers.run(id, (signal) =>
-      shareWith(signedIn.szafa, username, shareItems(cabinet, paths), wishes, {
-        signal,
-        tell: (progress) => say({ progress: { id, ...progress } }),
-      }).finally(() => cabinet.forgetOpened()),
-    ),
+  endRequest: (id) => szafa().endRequest(id),
+  saveDeliveries: (fileIds, folder) => requests.save(fileIds, folder),
+  deleteDelivery: (fileId) => requests.delete(fileId),
   received: () => received.list(),
   openReceived: (id) => received.files(id),
-  putAway: (id) => signedIn.szafa.endReceived(id),
-  ownFingerprint: () => signedIn.szafa.fingerprint(),
-  contacts: () => received.contacts(),
-  contact: (username) => received.contact(username),
-  verifyContact: async (username) => listedContact(await signedIn.szafa.verifyContact(username)),
+  removeReceived: (id) => szafa().endReceived(id),
+  ownFingerprint: () => szafa().fingerprint(),
+  ...methodsOf(received, 'contacts', 'contact'),
+  verifyContact: async (username) => contactRow(await szafa().verifyContact(username)),
   acceptContact: async (username, fingerprint) =>
-    listedContact(await signedIn.szafa.acceptContact(username, fingerprint)),
+    contactRow(await szafa().acceptContact(username, fingerprint)),
 };
 
-answerBy<Calls>(handlers);
+serveCalls<Calls>(handlers);

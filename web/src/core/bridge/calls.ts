@@ -1,116 +1,104 @@
-/** What the page and its worker say to each other. The worker has the keys; the page has none. One file: it is all that one side may ask of the other. */
-import type { Contact, MadePasskey, OwnLink, OwnRequest } from '@szafa/client';
-import type { Factor, NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota, Scope } from '@szafa/protocol';
+/**
+ * The calls of the page to its worker, and what they exchange. The worker has the keys; the page has none. One file: it is
+ * all that one side can ask of the other.
+ */
+import type { Contact, MadePasskey, Second, Szafa } from '@szafa/client';
+import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota } from '@szafa/protocol';
+import type { Fault, LocalRequest } from './messages.ts';
+
+type TimeKey = `${string}At` | `${string}_at`;
+
+/** A record of the SDK as the page gets it from `forPage`: times as numbers, problems as faults, names safe to display. */
+export type ForPage<T> = {
+  [K in keyof T as T[K] extends (...args: never[]) => unknown ? never : K]: K extends 'problem'
+    ? Fault | Extract<T[K], undefined>
+    : K extends TimeKey
+      ? number | Extract<T[K], null | undefined>
+      : T[K];
+};
+
+/** What a method of the SDK resolves to. */
+type ResultOf<M extends keyof Szafa> = Szafa[M] extends (...args: never[]) => Promise<infer R> ? R : never;
+type RowOf<M extends keyof Szafa> = ResultOf<M> extends (infer R)[] ? ForPage<R> : never;
+
+export type SessionRow = RowOf<'sessions'>;
+export type LinkRow = RowOf<'links'>;
+export type ReceivedRow = RowOf<'sharedWithMe'>;
+export type RequestRow = RowOf<'requests'>;
+export type DeliveryRow = Omit<RowOf<'deliveries'>, 'record' | 'sealed'>;
+export type PasskeyRow = ForPage<ResultOf<'factors'>['passkeys'][number]>;
 
 export interface Account {
   username: string;
 }
 
-/** Somebody who has just come in. */
-export interface Entered extends Account {
-  /** A new one, which counts already; it is shown once and kept nowhere. */
+export interface NewSession extends Account {
+  /** A new recovery key, already valid: it is shown once and stored nowhere. */
   recoveryKey?: string;
 }
 
-/** What somebody wants who registers. */
-export interface Wishes {
+export interface SignUpOptions {
   recoveryKey: boolean;
-  /** '' where the service wants none. */
+  /** '' if the server needs none. */
   invite: string;
 }
 
-/** Why a session that was kept does not go on: the service does not know it any more, or its keys are under another password. */
-export type Ended = 'ended' | 'other-password';
+/** Why a stored session is over: the server does not know it any more, or its keys are under another password. */
+export type SessionEnd = 'ended' | 'other-password';
 
-/** Where the account is signed in, or what has a token of it. */
-export interface Device {
-  id: string;
-  name: string;
-  usedAt: number;
-  current: boolean;
-  scope: Scope;
-  dirId: number | null;
-  /** When it ends, used or not. */
-  expiresAt: number | null;
-}
-
-/** What the account looks like to its owner. */
-export interface Overview {
+export interface AccountOverview {
   hasRecoveryKey: boolean;
-  /** A sign-in asks for a code. */
   totp: boolean;
-  passkeys: ListedPasskey[];
-  /** They can be added and used at this address. */
+  passkeys: PasskeyRow[];
+  /** Passkeys can be added and used at this address. */
   passkeysOffered: boolean;
-  devices: Device[];
+  sessions: SessionRow[];
 }
 
-/** A passkey of the account. */
-export interface ListedPasskey {
-  id: string;
-  name: string;
-  /** It signs in without the password. */
-  alone: boolean;
-  usedAt: number | null;
-}
-
-/** What a passkey makes a secret of. */
+/** The input that a passkey derives a secret from. */
 export interface Prf {
   prf: Uint8Array<ArrayBuffer>;
 }
 
-/** A passkey as the browser has made it; with a secret it can open the keys. */
 export type BrowserPasskey = Omit<MadePasskey, 'name'>;
 
-/** Beside the password. */
-export interface Second {
-  code?: string;
-  passkey?: PasskeyAnswer;
-}
-
-/** What an authenticator app is told, once. */
 export interface NewTotp {
   secret: string;
   uri: string;
-  /** The address as a QR code. */
-  picture: Modules;
+  qrCode: QrModules;
 }
 
-/** Of a QR code, row by row, true for dark. */
-export type Modules = boolean[][];
+/** Row by row, true for dark. */
+export type QrModules = boolean[][];
 
-/** What a tab tells the service worker: that it wants to be served by it, or what it is made of. */
-export type ToServiceWorker = 'claim' | { keep: string[] };
-
-/** A file as the list shows it. */
+/** A file of the list. */
 export interface Item {
   fileId: string;
-  /** Whole, from the top, as it was sealed: it may hold what must not be shown. */
+  /** Whole, from the top, as it is sealed: not safe to display. */
   path: string;
-  /** The last part of the path, as it may be shown. */
+  /** The last part of the path, safe to display. */
   name: string;
   verified: boolean;
   size: number;
-  /** 0 where nobody says. */
+  /** 0 if unknown. */
   createdAt: number;
-  /** Something about the record does not fit. */
+  /** Code of what is wrong with the record. */
   problem?: string;
-  /** How many files have this path; this is the newest of them. */
+  /** Number of files with this path; this one is the newest. */
   versions: number;
-  /** Of what is in the trash. */
+  /** Only in the trash. */
   trashedAt?: number;
-  /** A folder that was empty, in the trash. */
-  isFolder?: boolean;
   expiresAt?: number;
+  /** An empty folder, in the trash or behind a link. */
+  isFolder?: boolean;
 }
 
-/** A folder that is there even where no file is below it. */
 export interface FolderInfo {
   path: string;
   verified: boolean;
 }
 
-/** A directory of the service, which tokens may be for. */
+/** A directory of the server, which a token may be limited to. */
 export interface Dir {
   dirId: number;
   name: string;
@@ -121,36 +109,36 @@ export interface Listing {
   folders: FolderInfo[];
   dirs: Dir[];
   quota: Quota;
-  /** The state that this is, as `changes` tells it. */
+  /** The state of the account that was listed, as `changes` returns it. */
   rev: string;
 }
 
-/** An upload, as it is remembered for after a reload. */
-export interface UploadNote {
+/** An upload as the browser remembers it across a reload. */
+export interface UnfinishedUpload {
   id: string;
   username: string;
-  /** Where it is to be in the tree. */
+  /** Where it goes in the tree. */
   path: string;
   size: number;
   lastModified: number;
-  /** The file's own name: with size and time it tells whether the right file was chosen again. */
+  /** Name of the file on disk: with size and time it tells whether the right file was chosen again. */
   fileName: string;
-  /** Where the browser gives one out: the file is found again without asking. */
+  /** Where the browser has one, the file is found again without asking. */
   handle?: FileSystemFileHandle;
 }
 
-/** Held while somebody works on an upload, in whichever tab. */
+/** Lock of one upload: held by the tab that works on it. */
 export const uploadLock = (id: string) => `szafa-upload-${id}`;
 
-/** Held while somebody works on this file for this place: uploads of it share a journal. */
-export const placeLock = ({ username, path, fileName }: UploadNote) =>
+/** Lock of a journal: uploads of the same file to the same path share it. */
+export const journalLock = ({ username, path, fileName }: UnfinishedUpload) =>
   `szafa-place-${JSON.stringify([username, path, fileName])}`;
 
-/** Of files and folders, by their paths; a folder's ends in a slash, and it takes along all that is in it. */
+/** Paths of a file, or of a folder with a slash at the end, which moves with all its contents. */
 export interface Move {
   from: string;
   to: string;
-  /** The file that was seen there: another one that has this path by now is not meant. */
+  /** The file that was seen there: another file that has the path by now is not moved. */
   fileId?: string;
 }
 
@@ -159,249 +147,177 @@ export interface Copy {
   path: string;
 }
 
-/** One of several files of a path. */
 export interface VersionInfo {
   fileId: string;
   size: number;
-  /** When it was uploaded, as it is sealed; where it is not, as the service says. */
+  /** Upload time as it is sealed, or else as the server says. */
   added: number;
   problem?: string;
 }
 
-/** What a preview needs to know beyond the list. */
+/** What a preview needs beyond the list. */
 export interface FileInfo {
   size: number;
-  /** What to show it as; '' where there is no preview. */
+  /** Media type to show it as; '' if there is no preview. */
   type: string;
   mtime?: number;
-  /** Added at a time that has not come yet. */
+  /** Its upload time is in the future. */
   ahead: boolean;
 }
 
-/** Files to be saved as one. */
+/** Files to be saved as one zip. */
 export interface Zip {
-  /** Of the zip itself. */
   name: string;
-  /** Paths are cleaned, and made different, where the zip is written; one that ends in `/` is an empty folder's, which has no file. */
+  /** The zip writer makes paths safe and unique. A path that ends in `/` is an empty folder, without a file. */
   parts: { fileId?: string; path: string }[];
 }
 
-/** What somebody wants of a new link. */
-export interface LinkWishes {
-  /** What it is called in the owner's list. */
+export interface LinkOptions {
+  /** In the owner's list. */
   title: string;
-  /** For those who open it. */
   note?: string;
   passphrase?: string;
   expiresAt?: number;
-  /** How many may be begun. */
   downloads?: number;
 }
 
-/** A link as it is given to others: whoever has it has the files. */
-export interface MadeLink {
-  link: string;
-  /** As a QR code. */
-  picture: Modules;
-}
-
-/** A link as its owner sees it. */
-export interface ListedLink extends Omit<OwnLink, 'createdAt' | 'expiresAt' | 'problem'> {
-  createdAt: number;
-  expiresAt: number | null;
-  /** What the service keeps beside it is not what its owner put there. */
-  problem?: string;
-}
-
-/** What another account shares with this one. */
-export interface ListedReceived {
-  id: string;
-  /** Whose it is, as it may be shown; where there is no problem, that account has signed it. */
-  from: string;
-  /** Two people have compared the keys that signed it. */
-  compared: boolean;
-  title: string;
-  size: number;
-  files: number;
-  /** Of these, how many their owner has deleted, or has in the trash. */
-  missing: number;
-  /** When its owner made it, which they have signed; where there is a problem, when the service got it. */
-  madeAt: number;
-  expiresAt: number | null;
-  /** Null: any number. */
-  downloadsLeft: number | null;
-  /** Why it cannot be trusted, and does not open. */
-  problem?: Fault;
-}
-
-/** Another account, as this browser knows it. */
-export interface ListedContact {
-  username: string;
-  state: Contact['state'];
-  /** Of the keys that are trusted. Of others it comes from the account's owner, or not at all. */
-  fingerprint?: string;
-}
-
-/** What somebody wants of a new request. */
-export interface RequestWishes {
-  /** Where it goes when it is taken over. */
+export interface RequestOptions {
+  /** Where deliveries are saved. */
   folder: string;
   files: number;
   size: number;
   expiresAt: number;
-  /** For those who upload. */
   note?: string;
 }
 
-/** A request as its owner sees it. */
-export interface ListedRequest extends Omit<OwnRequest, 'createdAt' | 'expiresAt' | 'problem'> {
-  expiresAt: number | null;
-  /** What the service keeps beside it is not what its owner put there. */
-  problem?: string;
+export interface NewLink {
+  link: string;
+  qrCode: QrModules;
 }
 
-/** What came by a request and was not taken over yet. */
-export interface ListedDelivery {
-  fileId: string;
-  name: string;
-  size: number;
-  createdAt: number;
-  /** Where its request wants it; undefined where nobody knows the request any more. */
-  folder?: string;
-  /** It cannot be taken over. */
-  problem?: string;
+export interface ContactRow extends Pick<Contact, 'username' | 'state'> {
+  /** Absent for changed keys: their fingerprint must come from the account's owner. */
+  fingerprint?: string;
 }
 
-export interface Asked {
-  requests: ListedRequest[];
-  deliveries: ListedDelivery[];
+export interface RequestLists {
+  requests: RequestRow[];
+  deliveries: DeliveryRow[];
 }
 
-/** What every page of ours does with a file. */
+/** Calls about files, on all pages. The first argument `id` names a task for progress and `stop`. */
 export interface FileCalls {
   info(fileId: string): FileInfo;
   readText(fileId: string, most: number): string;
-  /** Streams a file into one that the person has chosen. */
   save(id: string, fileId: string, handle: FileSystemFileHandle): void;
-  /** How many symbolic links were left out, since they may lead out of it. */
+  /** Returns the number of symbolic links left out because they may lead out of the zip. */
   saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): number;
   /** Answers the service worker over the port that comes with the call. */
   serve(id: string, fileId: string, request: LocalRequest): void;
   serveZip(id: string, zip: Zip): number;
-  /** Stops an upload or a download; its own call then fails with the code `stopped`. */
+  /** Stops a task; its own call then fails with the code `stopped`. */
   stop(id: string): void;
 }
 
-/** The calls of the app's worker. */
+/** Calls of the app's worker. */
 export interface Calls extends FileCalls {
-  /** `second`: empty where it is not known whether there is a second factor. */
-  login(username: string, password: string, second: Second): Entered;
+  login(username: string, password: string, second: Second): NewSession;
   /** Whether passkeys can be used at this address. */
   offersPasskeys(): boolean;
   passkeyChallenge(): PasskeyRequest & Prf;
-  loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): Entered;
+  loginWithPasskey(answer: PasskeyAnswer, secret: Uint8Array<ArrayBuffer>): NewSession;
   newPasskey(): NewPasskeyRequest & Prf;
   addPasskey(password: string, name: string, made: BrowserPasskey): void;
   removePasskey(password: string, id: string): void;
-  register(username: string, password: string, wishes: Wishes): Entered;
-  /** Whether the service takes new accounts: `open`, `closed` or `invite`. */
+  register(username: string, password: string, options: SignUpOptions): NewSession;
+  /** Whether the server takes new accounts: `open`, `closed` or `invite`. */
   registration(): string;
-  /** Comes back with the recovery key, as it was typed; the new password counts from then on, and a new recovery key. */
-  recover(username: string, recoveryKey: string, password: string): Entered;
-  restore(): Account | Ended | null;
-  /** Forgets everything. `tellService` is false when another tab has told it. False where another account has signed in meanwhile, in any tab. */
-  leave(tellService: boolean): boolean;
-  /** Whether the session of this tab is the one that the browser keeps. */
-  isKept(): boolean;
-  /** The service has ended the session: uploads of this account can go on after the next sign-in. */
+  /** Sets a new password, and a new recovery key in place of the one that was typed. */
+  recover(username: string, recoveryKey: string, password: string): NewSession;
+  restore(): Account | SessionEnd | null;
+  /** Forgets everything. Returns false if another account has signed in since, in any tab. */
+  leave(tellServer: boolean): boolean;
+  /** Whether this tab's session is the one that the browser stores. */
+  isStored(): boolean;
+  /** The server ended the session: uploads of this account can resume after the next sign-in. */
   expire(): boolean;
-  overview(): Overview;
+  overview(): AccountOverview;
   changePassword(current: string, next: string): void;
-  /** Takes the place of the one before. */
+  /** The key is valid once it is set; until then the one before is. */
   newRecoveryKey(): string;
   setRecoveryKey(password: string, typed: string): void;
   newTotp(): NewTotp;
   setTotp(password: string, secret: string, code: string): void;
   removeTotp(password: string, second: Second): void;
   endSession(id: string): void;
-  /** How many there were. */
+  /** Returns how many there were. */
   endOtherSessions(): number;
-  /** The account with all that it has, and with what this browser kept of it. The result is that of `leave`. */
+  /** Deletes the account and what this browser stores of it. Returns what `leave` would. */
   deleteAccount(password: string): boolean;
   list(): Listing;
-  /** Another one after each change to files or folders, by whichever device. */
+  /** Returns another value after each change to files or folders, by any device. */
   changes(): string;
   listTrash(): Item[];
   makeFolder(path: string): void;
-  /** Renames and moves. The id is for progress, here and below. */
   rename(id: string, moves: Move[]): void;
-  /** `folders`: that are empty, and are made. */
+  /** `folders`: also copied, even if they are empty. */
   copy(id: string, copies: Copy[], folders: Move[]): void;
-  /** The ids of all that these paths have: files with all their versions, and whole folders (a slash at the end). */
+  /** Returns the ids of all records at these paths: files with their versions, and whole folders (a slash at the end). */
   recordsOf(paths: string[]): string[];
-  /** Of the same paths. */
   trash(id: string, paths: string[]): void;
-  /** `folders`: made where none of these brings them back, since nothing was in them. */
+  /** `folders`: created if none of the files brings them back, since they were empty. */
   restoreFiles(id: string, fileIds: string[], folders?: string[]): void;
-  /** For good: these of the trash. */
-  removeFiles(id: string, fileIds: string[]): void;
+  deleteForever(id: string, fileIds: string[]): void;
   /** Newest first. */
   versions(path: string): VersionInfo[];
-  /** Makes a version the newest of its path. */
   restoreVersion(fileId: string): void;
-  /** Puts one version into the trash. */
   trashVersion(fileId: string): void;
-  /** A small picture of a file. `unmade`: there is none beside it, but one can be made of the whole. */
+  /** `unmade`: none is stored, but one can be made from the whole file. */
   thumbnail(fileId: string): ImageBitmap | 'unmade' | null;
   makeThumbnail(fileId: string): ImageBitmap | null;
-  remember(notes: UploadNote[]): void;
-  remembered(): UploadNote[];
-  upload(note: UploadNote, file: File): void;
-  /** Bytes of an upload that is not running which the service has. */
-  stored(note: UploadNote): number;
-  /** Cancels what the service holds of an upload that is not running. */
-  abandon(note: UploadNote): void;
-  /** Whether links can be made on this server. */
+  storeUploads(uploads: UnfinishedUpload[]): void;
+  storedUploads(): UnfinishedUpload[];
+  upload(upload: UnfinishedUpload, file: File): void;
+  /** Returns how many bytes the server has of an upload that is not running. */
+  storedBytes(upload: UnfinishedUpload): number;
+  /** Cancels an upload that is not running. */
+  cancelUpload(upload: UnfinishedUpload): void;
+  /** Whether this server has sharing turned on. */
   offersLinks(): boolean;
-  /** Of files and whole folders (a slash at the end), by their paths, as they are now. */
-  makeLink(id: string, paths: string[], wishes: LinkWishes): MadeLink;
-  links(): ListedLink[];
-  /** One that is over leaves the list. */
+  /** Shares files and whole folders (a slash at the end), as they are now. */
+  makeLink(id: string, paths: string[], options: LinkOptions): NewLink;
+  /** The same for one account, whose keys are remembered from then on. */
+  shareWith(id: string, paths: string[], username: string, options: LinkOptions): ContactRow;
+  links(): LinkRow[];
   endLink(id: string): void;
-  makeRequest(wishes: RequestWishes): MadeLink;
-  requests(): Asked;
-  /** One that is over leaves the list. */
+  makeRequest(options: RequestOptions): NewLink;
+  requests(): RequestLists;
   endRequest(id: string): void;
-  /** Makes files of deliveries, in this folder or in those that their requests name; their paths. */
-  takeOver(fileIds: string[], folder: string | null): string[];
-  /** For good. */
-  dropDelivery(fileId: string): void;
-  /** The same for one account of this server, whose keys are remembered from then on. */
-  shareWith(id: string, paths: string[], username: string, wishes: LinkWishes): ListedContact;
-  /** What others share with this account, the latest first. */
-  received(): ListedReceived[];
+  /** Saves deliveries in this folder, or in those of their requests. Returns their paths. */
+  saveDeliveries(fileIds: string[], folder: string | null): string[];
+  deleteDelivery(fileId: string): void;
+  /** Newest first. */
+  received(): ReceivedRow[];
   openReceived(id: string): SharedFiles;
-  /** Ends it, for this account. */
-  putAway(id: string): void;
-  /** What others compare with what they see of this account. */
+  removeReceived(id: string): void;
   ownFingerprint(): string;
-  /** Whoever something is shared with, either way, and who was asked for. */
-  contacts(): ListedContact[];
-  /** Asks the service for the keys of an account. */
-  contact(username: string): ListedContact;
+  /** Accounts that something is shared with, either way, and those looked up before. */
+  contacts(): ContactRow[];
+  /** Asks the server for the keys of an account. */
+  contact(username: string): ContactRow;
   /** Two people have compared the fingerprint that was shown. */
-  verifyContact(username: string): ListedContact;
-  /** Keys that are not those of before are right: their fingerprint comes from the account's owner. */
-  acceptContact(username: string, fingerprint: string): ListedContact;
+  verifyContact(username: string): ContactRow;
+  /** Accepts changed keys if their fingerprint is the typed one, which comes from the account's owner. */
+  acceptContact(username: string, fingerprint: string): ContactRow;
 }
 
-/** What a link gives away before its passphrase is known. */
-export interface Visited {
-  /** Names the download of this visit, to be kept before it is begun: with it a reload is not counted again. */
+/** What a link reveals before its passphrase is known. */
+export interface LinkTerms {
+  /** Names the download of this visit. Stored before the download begins, so that a reload does not count again. */
   ticket: string;
   needsPassphrase: boolean;
   expiresAt: number | null;
-  /** Null: any number. */
+  /** Null: unlimited. */
   downloadsLeft: number | null;
 }
 
@@ -415,103 +331,30 @@ export interface SharedItem extends Item {
 
 export interface SharedFiles {
   items: SharedItem[];
-  /** What the owner says about it. */
   note?: string;
 }
 
-/** The calls of the worker of the page that links lead to. */
+/** Calls of the worker of the page that links lead to. */
 export interface VisitorCalls extends FileCalls {
-  visit(link: string, ticket: string | null): Visited;
+  visit(link: string, ticket: string | null): LinkTerms;
   openLink(passphrase: string | null): SharedFiles;
 }
 
 /** What a request still takes. */
-export interface AskedFor {
+export interface RequestTerms {
   files: number;
-  /** Of what is stored, which is a little more than the files. */
+  /** Of the stored form, which is slightly larger than the files. */
   bytes: number;
   expiresAt: number | null;
-  /** What its owner says about it. */
   note?: string;
 }
 
-/** The calls of the worker of the page that requests lead to. */
+/** Calls of the worker of the page that requests lead to. */
 export interface SenderCalls
-  extends Pick<Calls, 'remember' | 'remembered' | 'upload' | 'stored' | 'abandon' | 'stop'> {
-  visitRequest(link: string): AskedFor;
+  extends Pick<Calls, 'storeUploads' | 'storedUploads' | 'upload' | 'storedBytes' | 'cancelUpload' | 'stop'> {
+  visitRequest(link: string): RequestTerms;
 }
 
-/** Of all workers. */
 export type AllCalls = Calls & VisitorCalls & SenderCalls;
 export type CallName = keyof AllCalls;
-
-/** A request of the browser for `/local/…`, as the service worker passes it on. */
-export interface LocalRequest {
-  /** The Range header. */
-  range: string | null;
-  /** Save instead of show. */
-  attachment: boolean;
-}
-
-/** Content from a person's file under our address: it gets no powers here, whatever it is, and an origin of its own. */
-export const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
-
-export interface LocalHead {
-  status: number;
-  headers: Record<string, string>;
-}
-
-/**
- * From the service worker to the worker: it wants the next part, and gives the memory of the last one back. Memory that
- * waited for the collector instead would be as large as the file in a fast browser.
- */
-export type LocalPull = { memory: ArrayBuffer | undefined } | 'cancel';
-
-/** From the worker to the service worker: the head, then one part for each pull. */
-export type LocalPart =
-  | { head: LocalHead }
-  | { chunk: Uint8Array<ArrayBuffer> }
-  | { end: true }
-  | { error: string };
-
-export interface Progress {
-  id: string;
-  done: number;
-  /** Of an upload: what the service has, and keeps if it is stopped. */
-  stored?: number;
-  /** Of what is done to many files: how many there are. */
-  total?: number;
-}
-
-export interface Fault {
-  code: string;
-  message: string;
-  status?: number;
-  stage?: string;
-  /** The field of a form that it is about. */
-  field?: string;
-  retryAfter?: number;
-  /** Second factors of which one is needed, and what a passkey would sign. */
-  factors?: Factor[];
-  passkey?: PasskeyRequest;
-}
-
-export type ToWorker = { call: number; name: CallName; args: unknown[]; port?: MessagePort };
-export type FromWorker =
-  | { call: number; value: unknown }
-  | { call: number; fault: Fault }
-  | { progress: Progress }
-  /** A request failed or worked after a failure. */
-  | { reachable: boolean };
-
-/** A text to be made a page of, by the reader. */
-export interface ReaderJob {
-  text: string;
-  /** Of highlight.js, or `markdown`. */
-  language: string;
-}
-export type ReaderAnswer = { html: string } | { error: string };
-
-/** Between tabs of one origin. */
-export type TabNews = 'signed-in' | 'signed-out' | 'expired' | 'changed';
-export const TAB_CHANNEL = 'szafa';
+export type CallMessage = { call: number; name: CallName; args: unknown[]; port?: MessagePort };

@@ -39,6 +39,42 @@ export function IconButton({
   );
 }
 
+interface ButtonProps {
+  label: ComponentChildren;
+  onClick(event: MouseEvent): unknown;
+  kind?: 'button' | 'link';
+  icon?: IconName;
+  class?: string;
+  /** Read out in place of the label. */
+  name?: string;
+  disabled?: boolean;
+  /** Keeps the focus, which a disabled button loses. */
+  isBusy?: boolean;
+  pressed?: boolean;
+  lang?: string;
+  describedBy?: string;
+}
+
+export function Button({ label, onClick, kind = 'button', icon, class: extra = '', ...rest }: ButtonProps) {
+  const { name, disabled, isBusy, pressed, lang, describedBy } = rest;
+  return (
+    <button
+      type="button"
+      class={`${kind} ${extra}`}
+      lang={lang}
+      disabled={disabled}
+      aria-label={name}
+      aria-disabled={isBusy}
+      aria-pressed={pressed}
+      aria-describedby={describedBy}
+      onClick={onClick}
+    >
+      {icon && <Icon name={icon} />}
+      {label}
+    </button>
+  );
+}
+
 interface ModalProps {
   title: string;
   onClose(): void;

@@ -1,7 +1,7 @@
 /** Where a form says what went wrong: beside the field that it is about, or at its end. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Fault } from '../bridge/calls.ts';
+import type { Fault } from '../bridge/messages.ts';
 import { explain } from '../text/index.ts';
 import { KeyTrouble } from './key-trouble.tsx';
 

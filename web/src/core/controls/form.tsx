@@ -1,10 +1,12 @@
 /** What forms are made of. */
+
 import { type Signal, useSignal } from '@preact/signals';
-import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
+import { SECRET_CHARS } from '@szafa/client/strength';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Fault } from '../bridge/calls.ts';
-import { CoreError, faultOf } from '../call.ts';
+import type { Fault } from '../bridge/messages.ts';
+import { CallError, faultOf } from '../call.ts';
+import { setTo } from '../signals.ts';
 import { text } from '../text/index.ts';
 import { IconButton } from './controls.tsx';
 import { FieldFault, FormFaultContext, type Meanings, useFieldFault } from './faults.tsx';
@@ -98,59 +100,15 @@ export function Secret({ shown, ...field }: SecretProps) {
         icon="eye"
         class="eye"
         label={shown.value ? text.enter.hide : text.enter.show}
-        onClick={() => {
-          shown.value = !shown.value;
-        }}
+        onClick={setTo(shown, !shown.value)}
       />
     </div>
   );
 }
 
-interface NewSecretProps {
-  label: string;
-  value: Signal<string>;
-  repeat: Signal<string>;
-}
-
-/** A password that is about to be set, twice. */
-export function NewSecret({ label, value, repeat }: NewSecretProps) {
-  const shown = useSignal(false);
-  return (
-    <>
-      <Secret
-        label={label}
-        hint={text.enter.passwordRule}
-        name="password"
-        autocomplete="new-password"
-        value={value}
-        shown={shown}
-      />
-      <Field
-        label={text.enter.repeat}
-        name="repeat"
-        type={shown.value ? 'text' : 'password'}
-        autocomplete="new-password"
-        value={repeat}
-      />
-    </>
-  );
-}
-
 /** Refuses what was typed into a field, for a reason that the page itself has. */
 export function refuse(message: string, field: string): never {
-  throw new CoreError({ code: 'refused-here', message, field });
-}
-
-/** Passes where a new password may be set. */
-export async function requireGood(username: string, password: string, repeat: string): Promise<void> {
-  if (password !== repeat) refuse(text.enter.different, 'repeat');
-  // What shows a recovery key is here before one counts that nobody has seen.
-  const loading = Promise.all([weaknessOf(password, [username]), import('../../accounts/recovery-key.tsx')]);
-  const [weakness] = await loading.catch(() => {
-    // Both come with the first new password; nothing else of them can fail.
-    throw new CoreError({ code: 'part-missing', message: 'what a new password needs could not be loaded' });
-  });
-  if (weakness) refuse(text.enter.weak[weakness], 'password');
+  throw new CallError({ code: 'refused-here', message, field });
 }
 
 interface FormState {

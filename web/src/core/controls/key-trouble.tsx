@@ -1,4 +1,4 @@
-import type { Fault } from '../bridge/calls.ts';
+import type { Fault } from '../bridge/messages.ts';
 import { aboutKeys } from '../text/index.ts';
 
 /** What to do about keys that are not those of before. */

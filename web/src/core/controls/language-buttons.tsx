@@ -1,24 +1,22 @@
 import { chosenLanguage } from '../settings.ts';
+import { setTo } from '../signals.ts';
 import { language } from '../text/index.ts';
 import { LANGUAGES, type Language } from '../text/language.ts';
+import { Button } from './controls.tsx';
 
 /** Whoever cannot read this page finds their own language by its name. */
 export function LanguageButtons() {
   return (
     <div class="door-language">
       {Object.entries(LANGUAGES).map(([one, name]) => (
-        <button
+        <Button
+          kind="link"
+          label={name}
           key={one}
-          type="button"
-          class="link"
           lang={one}
-          aria-pressed={one === language()}
-          onClick={() => {
-            chosenLanguage.value = one as Language;
-          }}
-        >
-          {name}
-        </button>
+          pressed={one === language()}
+          onClick={setTo(chosenLanguage, one as Language)}
+        />
       ))}
     </div>
   );

@@ -1,9 +1,9 @@
-import type { Modules } from '../bridge/calls.ts';
+import type { QrModules } from '../bridge/calls.ts';
 
 const QUIET = 4;
 
 /** Dark on light in either theme: readers expect that. */
-export function QrCode({ modules, label }: { modules: Modules; label: string }) {
+export function QrCode({ modules, label }: { modules: QrModules; label: string }) {
   const size = modules.length + 2 * QUIET;
   const path = modules.flatMap((row, y) =>
     row.flatMap((dark, x) => (dark ? [`M${x + QUIET} ${y + QUIET}h1v1h-1z`] : [])),

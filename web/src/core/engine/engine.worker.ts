@@ -1,11 +1,11 @@
 import { BlobSource, webEngine } from '@szafa/client';
 import { SEGMENT_SIZE } from '@szafa/format';
 import { discard } from '../bridge/discard.ts';
-import { type HoldingEngine, holding } from './holding.worker.ts';
+import { holding, type KeyHoldingEngine } from './holding.worker.ts';
 import { Sealers } from './sealers.worker.ts';
 
 /** The engine of the app: what is large is sealed by other workers. */
-export function holdingEngine(): HoldingEngine {
+export function appEngine(): KeyHoldingEngine {
   const sealers = new Sealers();
   // One volume is read or written while the others are sealed.
   const web = webEngine({ parallel: sealers.count + 1, discard });

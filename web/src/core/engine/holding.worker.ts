@@ -1,20 +1,46 @@
 import type { Bytes, Engine } from '@szafa/client';
 import { requireKey } from '@szafa/format';
-import { VolumeMemory } from './memory.worker.ts';
+import { discard } from '../bridge/discard.ts';
 
 /**
  * The engine of the page. Keys that live as long as a session or a preview (the KEK, master keys, the keys of opened
- * files) are held as CryptoKeys that cannot be exported; what the rest of the code passes around in their place is a
- * handle, thirty-two zero bytes, that only stands for the key here.
+ * files) are CryptoKeys that cannot be exported. Other code passes handles around instead: thirty-two zero bytes that
+ * stand for a key only here.
  */
-export interface HoldingEngine extends Engine {
-  /** The key behind a handle, to be kept by the browser. */
+export interface KeyHoldingEngine extends Engine {
+  /** Returns the key of a handle, for the browser to store. */
   keyOf(handle: Bytes): CryptoKey;
-  /** A handle for a key that the browser kept. */
+  /** Returns a handle for a key that the browser stored. */
   handleOf(key: CryptoKey): Bytes;
 }
 
-export function holding(web: Engine): HoldingEngine {
+/** Memory for volumes, reused for the next one: left to the garbage collector, it would grow with a fast download. */
+class VolumeMemory {
+  #lent = 0;
+  #free: ArrayBuffer[] = [];
+
+  borrow(length: number): { bytes: Uint8Array<ArrayBuffer>; release(): void } {
+    const at = this.#free.findIndex(({ byteLength }) => byteLength >= length);
+    const memory = at < 0 ? new ArrayBuffer(length) : this.#free.splice(at, 1)[0]!;
+    this.#lent++;
+    let held = true;
+    const release = () => {
+      if (held) this.#takeBack(memory);
+      held = false;
+    };
+    return { bytes: new Uint8Array(memory, 0, length), release };
+  }
+
+  #takeBack(memory: ArrayBuffer): void {
+    this.#free.push(memory);
+    if (--this.#lent > 0) return;
+    // No file is being read.
+    for (const one of this.#free) discard(one);
+    this.#free = [];
+  }
+}
+
+export function holding(web: Engine): KeyHoldingEngine {
   const { subtle } = globalThis.crypto;
   const memory = new VolumeMemory();
   const held = new WeakMap<Bytes, CryptoKey>();
@@ -22,7 +48,7 @@ export function holding(web: Engine): HoldingEngine {
   const asBase = (bytes: Bytes) => subtle.importKey('raw', requireKey(bytes), 'HKDF', false, ['deriveBits']);
 
   async function hold(bytes: Bytes): Promise<Bytes> {
-    // Held twice, a handle would stand for the key of zeros.
+    // Held twice, a handle would stand for a key of zeros.
     if (held.has(bytes)) return bytes;
     held.set(bytes, await asBase(bytes));
     bytes.fill(0);

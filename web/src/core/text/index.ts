@@ -1,6 +1,6 @@
 /** What the page says, in the language of whoever reads it; the words themselves are in text/. */
 import { computed, signal } from '@preact/signals';
-import type { Fault } from '../bridge/calls.ts';
+import type { Fault } from '../bridge/messages.ts';
 import { chosenLanguage } from '../settings.ts';
 import { en, type Words } from './en.ts';
 import { type Language, spokenOf, type Tools, toolsOf } from './language.ts';

@@ -1,7 +1,7 @@
 import { NetworkError, type Transport } from '@szafa/client';
 
 /** `onReachable` hears when requests begin to fail, and when they work again. */
-export function noting(send: Transport, onReachable: (reachable: boolean) => void): Transport {
+export function reportReachable(send: Transport, onReachable: (reachable: boolean) => void): Transport {
   let reachable = true;
   const note = (now: boolean) => {
     // Each failure is told: the page may have found the server itself since the last one.

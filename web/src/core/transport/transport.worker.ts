@@ -5,7 +5,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '@szafa/client';
-import { noting } from './reachable.worker.ts';
+import { reportReachable } from './reachable.worker.ts';
 import { VolumeSockets } from './volume-socket.worker.ts';
 
 /** Browsers open six connections to a host for requests without credentials, which only volumes are. */
@@ -86,5 +86,8 @@ export function pageTransport(onReachable: (reachable: boolean) => void): Transp
     }
   }
 
-  return noting((request) => (isVolume(request) ? volume(request) : fetchTransport(request)), onReachable);
+  return reportReachable(
+    (request) => (isVolume(request) ? volume(request) : fetchTransport(request)),
+    onReachable,
+  );
 }

@@ -1,18 +1,19 @@
 /** Where something goes: a tree that shows where things are, and can have another folder made in it. */
+
 import { useSignal } from '@preact/signals';
-import { Modal, ModalFoot } from '../../core/controls/controls.tsx';
-import { Icon } from '../../core/controls/icon.tsx';
+import { Button, Modal, ModalFoot } from '../../core/controls/controls.tsx';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import { type Folder, isWithin, joinPath, parentOf } from '../../core/tree.ts';
 import { closeDialog } from '../actions.ts';
 import { isFolder, type Row } from '../file-list.ts';
 import { FolderTree, unfoldTo } from '../list/folder-tree.tsx';
-import { copy, makeFolder, mayMove, move, refusalOf } from '../operations.ts';
+import { copy, makeFolder, mayMove, move, nameProblem } from '../operations.ts';
 import { NameForm } from './name-dialogs.tsx';
 
 interface FolderPickerProps {
   title: string;
-  /** Chosen at first. */
+  /** ChosenFile at first. */
   home: string;
   act: string;
   refused?(folder: Folder): string | undefined;
@@ -52,10 +53,8 @@ export function FolderPicker({
         <NameForm
           label={text.places.makeName}
           act={text.places.makeDo}
-          refusal={(name) => refusalOf(target.value, name)}
-          onCancel={() => {
-            making.value = false;
-          }}
+          refusal={(name) => nameProblem(target.value, name)}
+          onCancel={setTo(making, false)}
           onName={async (name) => {
             const path = joinPath(target.value, name);
             await makeFolder(path);
@@ -71,16 +70,7 @@ export function FolderPicker({
           onCancel={onClose}
           onAct={() => onChoose(target.value)}
         >
-          <button
-            type="button"
-            class="button aside"
-            onClick={() => {
-              making.value = true;
-            }}
-          >
-            <Icon name="folderAdd" />
-            {text.tree.makeHere}
-          </button>
+          <Button class="aside" icon="folderAdd" label={text.tree.makeHere} onClick={setTo(making, true)} />
         </ModalFoot>
       )}
     </Modal>

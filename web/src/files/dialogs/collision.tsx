@@ -1,7 +1,7 @@
 /** Asks what to do with what is there already. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
-import { Modal } from '../../core/controls/controls.tsx';
+import { Button, Modal } from '../../core/controls/controls.tsx';
 import { text } from '../../core/text/index.ts';
 import { lastOf, parentOf } from '../../core/tree.ts';
 import { type Choice, type Question, question } from '../collisions.ts';
@@ -32,17 +32,9 @@ function Ask({ asked }: { asked: Question }) {
         </label>
       )}
       <footer class="modal-foot">
-        <button type="button" class="button" onClick={act('skip')}>
-          {words.skip}
-        </button>
-        <button type="button" class="button" onClick={act('both')}>
-          {words.both}
-        </button>
-        {mayReplace && (
-          <button type="button" class="button primary" onClick={act('replace')}>
-            {words.replace}
-          </button>
-        )}
+        <Button label={words.skip} onClick={act('skip')} />
+        <Button label={words.both} onClick={act('both')} />
+        {mayReplace && <Button class="primary" label={words.replace} onClick={act('replace')} />}
       </footer>
     </Modal>
   );

@@ -7,7 +7,7 @@ import { text } from '../../core/text/index.ts';
 import { joinPath, lastOf, parentOf } from '../../core/tree.ts';
 import { closeDialog, dialog } from '../actions.ts';
 import { goTo, isFolder, type Row } from '../file-list.ts';
-import { makeFolder, refusalOf, rename } from '../operations.ts';
+import { makeFolder, nameProblem, rename } from '../operations.ts';
 
 /** More than any name has that the server takes. */
 const NAME_CHARS = 4_096;
@@ -63,7 +63,7 @@ export function MakeFolder({ within }: { within: string }) {
       <NameForm
         label={text.places.makeName}
         act={text.places.makeDo}
-        refusal={(name) => refusalOf(within, name)}
+        refusal={(name) => nameProblem(within, name)}
         onCancel={closeDialog}
         onName={async (name) => {
           const path = joinPath(within, name);
@@ -90,7 +90,7 @@ export function Rename({ row }: { row: Row }) {
         first={first}
         // Without its ending, which says what the file is.
         chosen={!isFolder(row) && dot > 0 ? dot : first.length}
-        refusal={(name) => (name === first ? '' : refusalOf(parentOf(row.path), name))}
+        refusal={(name) => (name === first ? '' : nameProblem(parentOf(row.path), name))}
         onCancel={closeDialog}
         onName={async (name) => {
           closeDialog();

@@ -1,4 +1,5 @@
 /** The versions of a file: each can be saved, made the current one, or deleted. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Item, VersionInfo } from '../../core/bridge/calls.ts';

@@ -1,8 +1,10 @@
 /** The list of files and folders. Only the rows in sight are in the page, so that ten thousand cost as much as twenty. */
+
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { below, Menu, type MenuPlace } from '../../core/controls/controls.tsx';
 import { Icon } from '../../core/controls/icon.tsx';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import { parentOf } from '../../core/tree.ts';
 import {
@@ -182,9 +184,7 @@ export function FileList() {
                 index={first + offset}
                 top={(first + offset) * row}
                 focused={first + offset === at}
-                onFocus={() => {
-                  focus.value = first + offset;
-                }}
+                onFocus={setTo(focus, first + offset)}
                 onMenu={openMenu}
               />
             ))}
@@ -195,9 +195,7 @@ export function FileList() {
         <Menu
           label={menu.value.rows[0] ? text.list.more(menu.value.rows[0].name) : text.list.acts}
           at={menu.value.at}
-          onClose={() => {
-            menu.value = null;
-          }}
+          onClose={setTo(menu, null)}
           items={menu.value.rows.length > 0 ? menuFor(menu.value.rows) : menuForPlace()}
         />
       )}

@@ -2,6 +2,7 @@
 
 import { Placard } from '../../core/controls/controls.tsx';
 import { Icon, type IconName } from '../../core/controls/icon.tsx';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import { dialog } from '../actions.ts';
 
@@ -31,20 +32,8 @@ export function FirstSteps({ onNewFolder }: { onNewFolder(): void }) {
       <ul class="first-steps" aria-label={text.firstSteps.title}>
         <Step icon="upload" words={upload} onClick={() => document.getElementById('upload')?.click()} />
         <Step icon="folderAdd" words={folder} onClick={onNewFolder} />
-        <Step
-          icon="lock"
-          words={recovery}
-          onClick={() => {
-            dialog.value = { kind: 'account' };
-          }}
-        />
-        <Step
-          icon="text"
-          words={command}
-          onClick={() => {
-            dialog.value = { kind: 'about' };
-          }}
-        />
+        <Step icon="lock" words={recovery} onClick={setTo(dialog, { kind: 'account' })} />
+        <Step icon="text" words={command} onClick={setTo(dialog, { kind: 'about' })} />
       </ul>
     </Placard>
   );

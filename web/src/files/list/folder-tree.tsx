@@ -1,8 +1,10 @@
 /** Folders in folders, to go to or to choose from. Only what is unfolded is in the page. */
+
 import { type Signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { PlainName } from '../../core/controls/controls.tsx';
 import { Icon } from '../../core/controls/icon.tsx';
+import { setTo } from '../../core/signals.ts';
 import { number, text } from '../../core/text/index.ts';
 import { chain, type Folder } from '../../core/tree.ts';
 import { dropPath } from '../dragging.ts';
@@ -42,7 +44,7 @@ interface FolderTreeProps {
   current: string | undefined;
   /** Not to be chosen, with the reason. */
   refused?(folder: Folder): string | undefined;
-  /** Said beside the name. */
+  /** StatusLine beside the name. */
   note?(folder: Folder): string | undefined;
   onChoose(folder: Folder): void;
   onKey?(event: KeyboardEvent, folder: Folder): boolean;
@@ -124,9 +126,7 @@ export function FolderTree(props: FolderTreeProps) {
             data-drop={isTarget ? path : undefined}
             tabIndex={path === isTabbed ? 0 : -1}
             style={{ paddingInlineStart: `${6 + (level - 1) * 16}px` }}
-            onFocus={() => {
-              focus.value = path;
-            }}
+            onFocus={setTo(focus, path)}
             onClick={() => {
               if (!why) onChoose(folder);
             }}

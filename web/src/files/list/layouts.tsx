@@ -1,5 +1,6 @@
 import { Icon, type IconName } from '../../core/controls/icon.tsx';
 import { chosenLayout } from '../../core/settings.ts';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import { goTo, isFolder, place, rows } from '../file-list.ts';
 import { FileList } from './file-list.tsx';
@@ -24,9 +25,7 @@ export function LayoutButtons() {
           aria-label={text.layouts[layout]}
           title={text.layouts[layout]}
           aria-pressed={chosenLayout.value === layout}
-          onClick={() => {
-            chosenLayout.value = layout;
-          }}
+          onClick={setTo(chosenLayout, layout)}
         >
           <Icon name={icon} />
         </button>

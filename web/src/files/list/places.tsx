@@ -2,6 +2,7 @@ import { signal, useSignal } from '@preact/signals';
 import { Menu, type MenuItem, type MenuPlace } from '../../core/controls/controls.tsx';
 import { Icon, type IconName } from '../../core/controls/icon.tsx';
 import { bytes } from '../../core/format.ts';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import type { Folder } from '../../core/tree.ts';
 import { offersLinks } from '../../sharing/links.ts';
@@ -133,9 +134,7 @@ export function Places({ onGo }: { onGo(): void }) {
         <Menu
           label={text.list.more(menu.value.folder.name)}
           at={menu.value.at}
-          onClose={() => {
-            menu.value = null;
-          }}
+          onClose={setTo(menu, null)}
           items={menuOf(menu.value.folder)}
         />
       )}

@@ -1,6 +1,8 @@
 /** What can be done with rows of the list, with a folder of the tree, and where no row is. */
+
 import type { Item } from '../../core/bridge/calls.ts';
 import type { MenuItem } from '../../core/controls/controls.tsx';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import { offersLinks } from '../../sharing/links.ts';
 import { downloadRows } from '../../transfers/download-rows.ts';
@@ -55,17 +57,13 @@ export function menuFor(rows: Row[]): MenuItem[] {
     items.push({ icon: 'link', label: text.share.do, act: () => askShare(rows) });
   }
   if (alone) items.push({ icon: 'rename', label: text.rename.do, act: () => askRename(alone) });
-  const ask = (kind: 'move' | 'copy') => () => {
-    dialog.value = { kind, rows };
-  };
+  const ask = (kind: 'move' | 'copy') => setTo(dialog, { kind, rows });
   items.push(
     { icon: 'move', label: actions.move, act: ask('move') },
     { icon: 'copy', label: actions.copy, act: ask('copy') },
   );
   if (alone && !isFolder(alone)) {
-    const show = () => {
-      dialog.value = { kind: 'versions', item: alone };
-    };
+    const show = setTo(dialog, { kind: 'versions', item: alone });
     items.push({ icon: 'versions', label: text.versions.title, act: show });
   }
   items.push({ icon: 'trash', label: actions.remove, act: () => removeRows(rows), danger: true });

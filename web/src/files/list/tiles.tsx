@@ -1,13 +1,15 @@
 /** Files as tiles, under the titles of their sections if they have any. Only the lines in sight are in the page. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../../core/bridge/calls.ts';
 import { Icon, iconOf } from '../../core/controls/icon.tsx';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 import { dialog } from '../actions.ts';
 import { selected } from '../file-list.ts';
 import { toggle } from '../selection.ts';
-import { wishThumbnail } from '../thumbnails/thumbnails.ts';
+import { requestThumbnail } from '../thumbnails/thumbnails.ts';
 import { isTimeline, type Section, sections } from './layout.ts';
 import { useSight } from './virtual-scroll.ts';
 
@@ -41,7 +43,7 @@ function Thumbnail({ item }: { item: Item }) {
   const drawn = useSignal(false);
   useEffect(() => {
     drawn.value = false;
-    return wishThumbnail(item.fileId, (picture) => {
+    return requestThumbnail(item.fileId, (picture) => {
       const target = canvas.current;
       if (!target) return picture.close();
       target.width = picture.width;
@@ -69,9 +71,7 @@ function Tile({ item, index, focused }: { item: Item; index: number; focused: bo
         data-index={index}
         tabIndex={focused ? 0 : -1}
         title={name}
-        onClick={() => {
-          dialog.value = { kind: 'preview', item };
-        }}
+        onClick={setTo(dialog, { kind: 'preview', item })}
       >
         <Thumbnail item={item} />
         <bdi class="tile-name">{name.slice(name.lastIndexOf('/') + 1)}</bdi>

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Spinner } from '../../core/controls/controls.tsx';
+import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
 
 const WORD_CHARS = 2_000;
@@ -20,9 +21,7 @@ export function Frame({ src, title }: { src: string; title: string }) {
         class={isLoaded.value ? '' : 'unseen'}
         src={src}
         title={title}
-        onLoad={() => {
-          isLoaded.value = true;
-        }}
+        onLoad={setTo(isLoaded, true)}
       />
     </>
   );

@@ -2,9 +2,10 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../../core/bridge/calls.ts';
 import { faultOf } from '../../core/call.ts';
-import { IconButton, Modal, Placard, Spinner } from '../../core/controls/controls.tsx';
-import { Icon, iconOf } from '../../core/controls/icon.tsx';
+import { Button, IconButton, Modal, Placard, Spinner } from '../../core/controls/controls.tsx';
+import { iconOf } from '../../core/controls/icon.tsx';
 import { bytes, fullDate } from '../../core/format.ts';
+import { setTo } from '../../core/signals.ts';
 import { explain, text } from '../../core/text/index.ts';
 import { download } from '../../transfers/downloads.ts';
 import { type Opened, openPreview, TEXT_BYTES } from './open-preview.ts';
@@ -180,21 +181,13 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
         <span class="preview-info">{about(item, now)}</span>
         {isPicture && <ZoomButtons zoom={zoom} />}
         {now?.page && (
-          <button
-            type="button"
-            class="button"
-            aria-pressed={asSource.value}
-            onClick={() => {
-              asSource.value = !asSource.value;
-            }}
-          >
-            {text.preview.source}
-          </button>
+          <Button
+            label={text.preview.source}
+            pressed={asSource.value}
+            onClick={setTo(asSource, !asSource.value)}
+          />
         )}
-        <button type="button" class="button" onClick={() => void download(item)}>
-          <Icon name="download" />
-          {text.actions.download}
-        </button>
+        <Button icon="download" label={text.actions.download} onClick={() => void download(item)} />
         <IconButton
           icon="right"
           label={text.preview.next}

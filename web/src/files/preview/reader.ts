@@ -1,6 +1,6 @@
 /** Texts as a person reads them: Markdown rendered, code in colours. */
 
-import type { ReaderAnswer, ReaderJob } from '../../core/bridge/calls.ts';
+import type { ReaderAnswer, ReaderJob } from '../../core/bridge/messages.ts';
 import { scriptUrl } from '../../core/call.ts';
 import readerUrl from '../../reader/main.ts?worker&url';
 

@@ -8,7 +8,7 @@ const FORMS = [
 ];
 
 /** A small picture of this one, of at most so many bytes. */
-export async function shrunk(picture: Blob, most: number): Promise<Blob | undefined> {
+export async function shrinkPicture(picture: Blob, most: number): Promise<Blob | undefined> {
   const whole = await createImageBitmap(picture);
   const { width, height } = whole;
   const scale = Math.min(1, SIDE / Math.max(width, height));

@@ -11,7 +11,7 @@ interface Wish {
   use(picture: ImageBitmap): void;
 }
 
-/** Wishes that wait for their turn. */
+/** SignUpOptions that wait for their turn. */
 class Queue {
   readonly #most: number;
   readonly #ask: (wish: Wish) => Promise<void>;
@@ -61,7 +61,7 @@ const stored = new Queue(STORED_AT_ONCE, async (wish) => {
 const wanted = new Set<Wish>();
 
 /** `use` gets the picture, if there is one, unless what is returned was called before. */
-export function wishThumbnail(fileId: string, use: (picture: ImageBitmap) => void): () => void {
+export function requestThumbnail(fileId: string, use: (picture: ImageBitmap) => void): () => void {
   const wish: Wish = {
     fileId,
     use: (picture) => (wanted.has(wish) ? use(picture) : picture.close()),

@@ -18,8 +18,8 @@ const GATHERING_MS = 5;
 const isPicture = (type: string) => type.startsWith('image/') && type !== 'image/svg+xml';
 
 /** Loaded with the first picture. */
-const shrunk = async (picture: Blob): Promise<Blob | undefined> =>
-  (await import('./shrink.worker.ts')).shrunk(picture, MOST_THUMBNAIL_BYTES);
+const shrinkPicture = async (picture: Blob): Promise<Blob | undefined> =>
+  (await import('./shrink.worker.ts')).shrinkPicture(picture, MOST_THUMBNAIL_BYTES);
 
 /** One picture is decoded at a time. */
 let before: Promise<unknown> = Promise.resolve();
@@ -27,7 +27,7 @@ let before: Promise<unknown> = Promise.resolve();
 /** What is uploaded with a file; undefined where it is no picture that this browser knows. */
 export function thumbnailFor(file: File): Promise<Bytes | undefined> {
   if (!isPicture(shownType(file.name, file.type)) || file.size > MOST_READ) return Promise.resolve(undefined);
-  const made = before.then(() => shrunk(file)).catch(() => undefined);
+  const made = before.then(() => shrinkPicture(file)).catch(() => undefined);
   before = made;
   return made.then((blob) => blob?.bytes() as Promise<Bytes> | undefined);
 }
@@ -100,7 +100,7 @@ export class Thumbnails {
   readonly #kept = new Map<string, Promise<Blob | undefined>>();
 
   /** Null where there is none, and none can be made; a file that fails its check has none either. */
-  async of(fileId: string, { name, stored }: Sources): Promise<ImageBitmap | 'unmade' | null> {
+  async get(fileId: string, { name, stored }: Sources): Promise<ImageBitmap | 'unmade' | null> {
     if (!mayHave(name)) return null;
     const found = await this.#keep(fileId, async () => {
       const bytes = await stored();
@@ -112,7 +112,7 @@ export class Thumbnails {
 
   /** Of a file that came without: from all of it. */
   async make(fileId: string, { open }: Sources): Promise<ImageBitmap | null> {
-    const made = await this.#keep(`made of ${fileId}`, async () => fromWhole(await open()));
+    const made = await this.#keep(`made of ${fileId}`, async () => fromWholeFile(await open()));
     return made ? createImageBitmap(made) : null;
   }
 
@@ -134,14 +134,14 @@ export class Thumbnails {
   }
 }
 
-async function fromWhole(remote: RemoteFile): Promise<Blob | undefined> {
+async function fromWholeFile(remote: RemoteFile): Promise<Blob | undefined> {
   const { name, type, size } = remote.metadata;
   const shown = shownType(name, type);
   if (!isPicture(shown) || size === 0 || size > MOST_FETCHED) return undefined;
   const parts: BlobPart[] = [];
   for await (const piece of remote.pieces()) parts.push(piece.slice() as Bytes);
   try {
-    return await shrunk(new Blob(parts, { type: shown }));
+    return await shrinkPicture(new Blob(parts, { type: shown }));
   } catch {
     return undefined; // not a picture that this browser knows
   }

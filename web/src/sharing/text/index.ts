@@ -1,5 +1,5 @@
 /** Words for what accounts share with each other, in the language of the page. Few visits need them: they come with their parts. */
-import type { Fault } from '../../core/bridge/calls.ts';
+import type { Fault } from '../../core/bridge/messages.ts';
 import { explain, wordsIn } from '../../core/text/index.ts';
 import { en, type SharingWords } from './en.ts';
 import { pl } from './pl.ts';
@@ -12,7 +12,7 @@ export const words: SharingWords = wordsIn({ en, pl });
 export const here = (): Record<number | string, string> => ({ ...words.codes, 429: words.tooOften });
 
 /** Of a share that opens nothing. */
-export function whyNot(from: string, fault: Fault): string {
+export function explainShare(from: string, fault: Fault): string {
   const { code, stage = '' } = fault;
   const { received } = words;
   if (code === 'contact-changed') return received.changed(from);

@@ -1,4 +1,4 @@
-/** Words of what somebody shares, in both languages, that the first load of the app does not need. */
+/** Text about shared files, in both languages, that the first load of the app does not need. */
 import { wordsIn } from '../../core/text/index.ts';
 import type { Tools } from '../../core/text/language.ts';
 
@@ -6,30 +6,30 @@ function en({ plural }: Tools) {
   return {
     until: (when: string) => `Available until ${when}.`,
     left: (count: number) =>
-      `${plural(count, { one: 'download', other: 'downloads' })} left. The first preview or download counts; all that you do in this tab within a day is one.`,
-    last: 'The last download has begun, in this tab: you can go on with it for a day.',
-    symbolicLink: 'symbolic link, left out; szafa get makes it',
-    locked: 'A passphrase is needed',
-    lockedWhy: 'Whoever sent you this link has protected it with a passphrase as well. Ask them for it.',
-    honest: [
-      'The files are encrypted. The key is in the link, behind the #: your browser does not send it to the server, and opens the files in this page.',
-      'The page itself comes from the server. A hostile server could serve one that takes the key. The command line cannot be fooled so: szafa get LINK',
+      `${plural(count, { one: 'download', other: 'downloads' })} left. The first preview or download counts; everything you do in this tab within a day is the same download.`,
+    last: 'The last download has started in this tab. You can continue it for a day.',
+    symbolicLink: 'symbolic link, left out; szafa get creates it',
+    locked: 'Enter the passphrase',
+    lockedWhy: 'This link is protected with a passphrase. Ask the person who sent it to you.',
+    trust: [
+      'The files are encrypted. The key is in the link, after the #: your browser doesn’t send it to the server, and opens the files on your device.',
+      'The page itself comes from the server, and a hostile server could send one that steals the key. For stronger protection, use the CLI: szafa get LINK',
     ],
   };
 }
 
 function pl({ plural }: Tools): ReturnType<typeof en> {
   return {
-    until: (when: string) => `Dostępne do: ${when}.`,
-    left: (count: number) =>
-      `Pozostało: ${plural(count, { one: 'pobieranie', few: 'pobierania', many: 'pobierań', other: 'pobierania' })}. Liczy się pierwszy podgląd lub pobranie; wszystko, co robisz w tej karcie w ciągu doby, to jedno pobieranie.`,
-    last: 'Ostatnie pobieranie zaczęło się w tej karcie: można je tu kontynuować przez dobę.',
+    until: (when) => `Dostępne do: ${when}.`,
+    left: (count) =>
+      `Pozostało: ${plural(count, { one: 'pobranie', few: 'pobrania', many: 'pobrań', other: 'pobrania' })}. Liczy się pierwszy podgląd lub pobranie; wszystko, co robisz w tej karcie w ciągu doby, to jedno pobranie.`,
+    last: 'Ostatnie pobranie rozpoczęto w tej karcie. Możesz je kontynuować przez dobę.',
     symbolicLink: 'dowiązanie symboliczne, pominięte; utworzy je szafa get',
-    locked: 'Potrzebne jest hasło',
-    lockedWhy: 'Osoba, która wysłała ten link, zabezpieczyła go dodatkowo hasłem. Zapytaj ją o nie.',
-    honest: [
-      'Pliki są zaszyfrowane. Klucz jest w linku, za znakiem #: przeglądarka nie wysyła go do serwera i otwiera pliki na tej stronie.',
-      'Sama strona pochodzi z serwera. Wrogi serwer mógłby podać taką, która przejmie klucz. Polecenia nie da się tak oszukać: szafa get LINK',
+    locked: 'Wpisz hasło',
+    lockedWhy: 'Ten link jest chroniony hasłem. Zapytaj o nie osobę, która go przysłała.',
+    trust: [
+      'Pliki są zaszyfrowane. Klucz jest w linku, po znaku #: przeglądarka nie wysyła go do serwera i otwiera pliki na Twoim urządzeniu.',
+      'Sama strona pochodzi z serwera, a wrogi serwer mógłby podać taką, która wykradnie klucz. Lepszą ochronę daje wiersz poleceń: szafa get LINK',
     ],
   };
 }

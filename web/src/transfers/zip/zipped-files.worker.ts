@@ -1,13 +1,13 @@
 import { type DownloadProgress, leadsWithin } from '@szafa/client';
 import type { Zip } from '../../core/bridge/calls.ts';
-import type { Pieces } from '../../core/packer.worker.ts';
-import type { Readable } from '../readable.worker.ts';
+import type { Pieces } from '../../core/tasks.worker.ts';
+import type { ReadableFile } from '../file-opener.worker.ts';
 import { type ZipEntry, ZipPaths, zip } from './zip.worker.ts';
 
 /** Small files come whole with their header, so that as many are on their way at once. */
 const AHEAD = 6;
 
-type Open = (fileId: string, signal: AbortSignal) => Promise<Readable>;
+type Open = (fileId: string, signal: AbortSignal) => Promise<ReadableFile>;
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
@@ -32,10 +32,10 @@ async function* opened(
   parts: Zip['parts'],
   open: Open,
   signal: AbortSignal,
-): AsyncGenerator<[Readable | undefined, string], void> {
+): AsyncGenerator<[ReadableFile | undefined, string], void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const coming: Promise<Readable | undefined>[] = [];
+  const coming: Promise<ReadableFile | undefined>[] = [];
   let next = 0;
   try {
     for (const { path } of parts) {

@@ -1,0 +1,36 @@
+import type { ComponentChildren } from 'preact';
+import { Button, Placard, Spinner } from '../core/controls/controls.tsx';
+import type { IconName } from '../core/controls/icon.tsx';
+import { explain, text } from '../core/text/index.ts';
+import { filter } from '../files/file-list.ts';
+import type { RemoteList } from './remote-list.ts';
+import { here } from './text/index.ts';
+
+interface RemoteListViewProps<T> {
+  list: RemoteList<T[]>;
+  /** Shown while the list is empty; not at all if something else is shown beside it. */
+  empty: { icon: IconName; title: string; body: string } | null;
+  children(rows: T[]): ComponentChildren;
+}
+
+/** The rows of a remote list, or why there are none. */
+export function RemoteListView<T>({ list, empty, children }: RemoteListViewProps<T>) {
+  const rows = list.shown.value;
+  if (!rows && list.fault.value) {
+    return (
+      <Placard icon="warning" title={explain(list.fault.value, here())}>
+        <Button label={text.list.retry} onClick={() => list.read()} />
+      </Placard>
+    );
+  }
+  if (!rows) return <Spinner label={text.account.loading} />;
+  if (rows.length > 0) return <>{children(rows)}</>;
+  if (!empty) return null;
+  const wanted = filter.value.trim();
+  if (wanted !== '') return <Placard icon="search" title={text.list.noMatch(wanted)} />;
+  return (
+    <Placard icon={empty.icon} title={empty.title}>
+      <p>{empty.body}</p>
+    </Placard>
+  );
+}

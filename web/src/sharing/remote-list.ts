@@ -1,0 +1,64 @@
+/** A list that the worker reads for one place of the page: links, received shares, file requests. */
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import { account, phase } from '../accounts/session.ts';
+import type { Fault } from '../core/bridge/messages.ts';
+import { faultOf } from '../core/call.ts';
+import { onReconnect } from '../core/connection.ts';
+import { notifyError } from '../core/notices.ts';
+import { matcher } from '../core/search.ts';
+import type { Place } from '../files/address.ts';
+import { filter, place } from '../files/file-list.ts';
+
+export interface RemoteList<T> {
+  /** Only what matches the search; null until it was read. */
+  shown: ReadonlySignal<T | null>;
+  /** Why nothing could be read. */
+  fault: ReadonlySignal<Fault | null>;
+  read(): Promise<void>;
+}
+
+interface ListOptions<T> {
+  /** The list is read when somebody comes to this place, or back to it. */
+  at: Place['at'];
+  load(): Promise<T>;
+  search(all: T, fits: (text: string) => boolean): T;
+  /** Reads signals whose changes also make the list old; false: not now. */
+  isOld?(): boolean;
+}
+
+export function remoteList<T>({ at, load, search, isOld = () => true }: ListOptions<T>): RemoteList<T> {
+  const all = signal<T | null>(null);
+  const fault = signal<Fault | null>(null);
+
+  async function read(): Promise<void> {
+    const who = account.peek();
+    try {
+      const found = await load();
+      if (account.peek() !== who) return;
+      fault.value = null;
+      all.value = found;
+    } catch (error) {
+      if (account.peek() !== who) return;
+      // A list that was read before stays, with a notice that it may be old.
+      if (all.value) notifyError(error);
+      else fault.value = faultOf(error);
+    }
+  }
+
+  const readIfSeen = () => {
+    if (phase.peek() === 'in' && place.peek().at === at && !document.hidden) void read();
+  };
+  effect(() => {
+    if (phase.value !== 'in') {
+      all.value = null;
+      fault.value = null;
+    } else if (place.value.at === at && isOld()) void read();
+  });
+  onReconnect(readIfSeen);
+  document.addEventListener('visibilitychange', readIfSeen);
+
+  const shown = computed(() =>
+    all.value && filter.value.trim() !== '' ? search(all.value, matcher(filter.value)) : all.value,
+  );
+  return { shown, fault, read };
+}

@@ -20,7 +20,7 @@ const SYSTEMS: [RegExp, string][] = [
 const named = (names: [RegExp, string][], agent: string) =>
   names.find(([pattern]) => pattern.test(agent))?.[1];
 
-/** What a session of this browser is listed as, by what the browser tells every server anyway: "Firefox on Windows". */
+/** The name of this browser's sessions, from its user agent: "Firefox on Windows". */
 export function deviceName(agent: string): string {
   const browser = named(BROWSERS, agent) ?? 'Browser';
   const system = named(SYSTEMS, agent);

@@ -1,4 +1,4 @@
-/** What the sections of the account panel are made of: forms behind buttons, one open at a time. */
+/** Parts of the account dialog: forms behind buttons, one open at a time. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -52,7 +52,7 @@ export function Fold({ name, danger = false, opened, children }: FoldProps) {
   );
 }
 
-/** What was done, beside where it was done: a notice would be behind the dialog. */
+/** The result of an action, beside it: a notice would be behind the dialog. */
 export function StatusLine({ news }: { news: Signal<string> }) {
   return (
     <p class="said" role="status">
@@ -83,7 +83,7 @@ export function CurrentPassword({ label, value }: { label: string; value: Signal
   return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
 }
 
-/** What a wrong password means in these forms, and where it was typed. */
+/** Messages and fields for a wrong password or code in these forms. */
 export const wrong = () => ({
   here: { 'wrong-password': words.wrongPassword, 403: words.wrongPassword },
   fields: { 'wrong-password': 'current', 403: 'current', 'wrong-code': 'code' },

@@ -1,4 +1,4 @@
-/** What the browser does with passkeys: a worker cannot ask it. Secrets go to the worker at once, and stay nowhere here. */
+/** Passkeys in the browser, which a worker cannot use. Secrets go to the worker at once and are not kept here. */
 import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
 import type { BrowserPasskey, Prf } from '../core/bridge/calls.ts';
 import { CallError } from '../core/call.ts';
@@ -101,7 +101,7 @@ export async function makePasskey(
     attestation: text(attestationObject),
   };
   const { credProps, prf: can } = found.getClientExtensionResults();
-  // One that must be named first cannot come in by itself.
+  // A passkey that must be named first cannot sign in alone.
   if (!can?.enabled || credProps?.rk === false) return made;
   const local = text(crypto.getRandomValues(new Uint8Array(32)).buffer);
   const again = { challenge: local, rp_id: id, passkeys: [made.id] };

@@ -1,4 +1,4 @@
-/** A recovery key, shown once: until a part of it was typed, or its owner goes on without it after a warning. */
+/** Shows a new recovery key until a part of it was typed, or its owner skips that after a warning. */
 
 import { useSignal } from '@preact/signals';
 import { plainRecoveryText, recoverySheet } from '@szafa/client';
@@ -147,7 +147,7 @@ export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.valu
   const title = useRef<HTMLHeadingElement>(null);
   const groups = useMemo(() => key.split('-'), [key]);
   const sheet = recoverySheet(key, { server: globalThis.location.origin, username });
-  // What was pressed is gone: whoever reads with a screen reader goes on at the top.
+  // The pressed button is gone: screen readers continue at the heading.
   useLayoutEffect(() => title.current?.focus(), [stage.value]);
   const rest = {
     groups,

@@ -74,7 +74,7 @@ async function removeByPasskey(password: string): Promise<void> {
 function TurnOff({ opened, onDone, hasPasskeys }: FormProps & { hasPasskeys: boolean }) {
   const password = useSignal('');
   const code = useSignal('');
-  /** For somebody who has lost the app. */
+  /** In place of a code, for a lost authenticator app. */
   const byPasskey = useRef(false);
   const { factorOff } = text.account;
   const form = useForm(async () => {

@@ -26,7 +26,7 @@ let deleting: Account | null = null;
 
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
-  // One that could not begin shows a session that is over by then.
+  // A tab that could not start shows a session that is over by now.
   if (news !== 'changed' && phase.value === 'failed') void start();
   if (news === 'signed-in' && phase.value === 'out') void start();
   if ((news === 'signed-out' || news === 'expired') && phase.value === 'in') void follow(news);
@@ -70,7 +70,7 @@ export async function start(): Promise<void> {
   phase.value = 'starting';
   try {
     const who = await call('restore');
-    // A sign-in was answered meanwhile.
+    // A sign-in was answered in the meantime.
     if (account.peek()) return;
     if (typeof who === 'object' && who) return begin(who);
     if (who) signOutReason.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
@@ -108,7 +108,7 @@ function part(): void {
   account.value = null;
   clearTransfers();
   clearFileList();
-  // What waits for an answer, is told of, or can be undone, is of the account that leaves.
+  // Questions, notices and Undo belong to the account that leaves.
   question.peek()?.answer(undefined, true);
   dropNotices();
   if (shownKey.peek()?.isWish) shownKey.value = null;

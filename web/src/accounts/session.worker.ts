@@ -47,21 +47,21 @@ import { deviceName } from './device.worker.ts';
 const GOODBYE_MS = 5_000;
 const RETRY_MS = 3_000;
 
-/** Who is signed in. The password is used once and forgotten; what stays is a token and a key whose bytes cannot be exported. */
+/** The signed-in account. The password is used once and forgotten; a token and a key that cannot be exported stay. */
 export class AccountSession {
   readonly #engine = appEngine();
   readonly #options: ConnectOptions;
   readonly #onOther: () => void;
   #szafa: Szafa | undefined;
 
-  /** `onOther`: somebody else was in when a sign-in was answered, since another tab had signed in meanwhile. */
+  /** `onOther` is called if another account was signed in here when a sign-in was answered, since another tab had signed in. */
   constructor(onReachable: (reachable: boolean) => void, onOther: () => void) {
     this.#onOther = onOther;
     this.#options = {
       server: globalThis.location.origin,
       engine: this.#engine,
       transport: pageTransport(onReachable),
-      // Somebody waits and sees whether the server is back: not so long that it seems to be broken.
+      // A person waits: longer pauses would look like a broken page.
       retry: { capMs: RETRY_MS },
       pins: browserPins,
       revs: browserRevs,
@@ -110,7 +110,7 @@ export class AccountSession {
   async removePasskey(password: string, id: string): Promise<void> {
     const { szafa } = this;
     await szafa.removePasskey({ password }, id);
-    // A session that it opened goes on with the password.
+    // A session that it opened continues with the password.
     await sessionStore.renewSession(this.#toKeep(szafa));
   }
 
@@ -144,7 +144,7 @@ export class AccountSession {
     });
   }
 
-  /** The key of a new password is shown when it counts: whoever wrote it down has one that opens the account, wherever the page ends. */
+  /** A new recovery key is shown once it is valid, so that a key that was written down always works. */
   async #withNewKey<T>(
     use: (key: Uint8Array<ArrayBuffer>) => Promise<T>,
   ): Promise<T & { recoveryKey: string }> {
@@ -206,7 +206,7 @@ export class AccountSession {
       if (why === 'other-password') await this.#goodbye(token);
       return why;
     }
-    // A sign-in that was answered meanwhile is the later wish.
+    // A sign-in answered in the meantime is newer.
     this.#szafa ??= szafa;
     return { username };
   }
@@ -239,7 +239,6 @@ export class AccountSession {
     await sessionStore.renewSession(this.#toKeep(szafa));
   }
 
-  /** It counts when it is set: until somebody has it, the one before does. */
   async newRecoveryKey(): Promise<string> {
     return (await this.#withNewKey(async () => ({}))).recoveryKey;
   }

@@ -3,7 +3,7 @@ import { Icon } from '../core/controls/icon.tsx';
 import { LanguageButtons } from '../core/controls/language-buttons.tsx';
 import { text } from '../core/text/index.ts';
 
-/** The frame of all pages that are shown before somebody is signed in. */
+/** The frame of the sign-in pages and of a new recovery key. */
 export function SignInLayout({ children }: { children: ComponentChildren }) {
   return (
     <main class="enter">

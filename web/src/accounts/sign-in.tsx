@@ -1,4 +1,4 @@
-/** The door: to sign in, to register, and to come back with the recovery key. */
+/** Signing in, signing up, and recovering an account with its recovery key. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import type { Second } from '@szafa/client';
@@ -35,7 +35,7 @@ function Username({ value, hint }: { value: Signal<string>; hint?: string }) {
   );
 }
 
-/** What stays when somebody goes from one of the forms to another. */
+/** Kept when switching between the forms. */
 interface FormPageProps {
   username: Signal<string>;
   invite: Signal<string>;
@@ -56,7 +56,7 @@ function SignIn({ username }: FormPageProps) {
   const wanted = asked.value?.of === username.value ? asked.value : null;
   const wantsCode = wanted?.factors?.includes('totp') ?? false;
   const offered = useSignal(false);
-  /** What the button at hand does. */
+  /** What the pressed button does. */
   const how = useRef<'password' | 'second' | 'alone'>('password');
   const form = useForm(async () => {
     const { current: by } = how;
@@ -167,7 +167,7 @@ function Register({ username, invite }: FormPageProps) {
     await register(username.value, password.value, wishes);
   });
   useEffect(() => {
-    // A server that is away is told when it is needed.
+    // A server that is away is reported when the form is sent.
     call('registration').then(
       (found) => {
         registration.value = found;
@@ -275,7 +275,7 @@ const PAGES: Record<How, { Form: (props: FormPageProps) => JSX.Element; links: [
   recover: { Form: Recover, links: [['login', 'toSignIn']] },
 };
 
-/** Of a link like /#invite=…: it is taken out of the address, which others may see. */
+/** The invitation in a link like /#invite=…, removed from the address, which others may see. */
 function invitation(): string {
   const [, found = ''] = /^#invite=([\w-]+)$/.exec(location.hash) ?? [];
   if (found) history.replaceState(null, '', location.pathname);

@@ -73,7 +73,7 @@ export function listen(added: Partial<typeof listeners>): void {
   Object.assign(listeners, added);
 }
 
-/** Whatever was asked for until now says nothing about whoever comes next. */
+/** Faults of earlier calls are not reported any more: they concern the previous account. */
 export function disown(): void {
   disowned = last;
 }

@@ -9,7 +9,7 @@ export const connected = computed(() => online.value && reachable.value);
 
 const AGAIN_MS = 1_000;
 const PATIENCE_MS = 5_000;
-/** Answers of what stands before a server that is away, and of one whose stores do not answer. */
+/** Answers of a proxy whose server is away, and of a server whose stores do not answer. */
 const AWAY = [502, 503, 504];
 
 const reconnectListeners: (() => void)[] = [];

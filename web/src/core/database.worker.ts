@@ -9,7 +9,7 @@ import {
 } from '@szafa/client';
 import type { UnfinishedUpload } from './bridge/calls.ts';
 
-/** What the browser keeps between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
+/** Stored between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
 export interface StoredSession {
   username: string;
   token: string;
@@ -18,14 +18,14 @@ export interface StoredSession {
   passkey?: string;
 }
 
-/** Whose the journals are that are still here. */
+/** The account whose journals are still stored. */
 interface EndedSession {
   username: string;
 }
 
-/** What ends with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
+/** Stores cleared with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
 const OF_A_SESSION = ['session', 'journal', 'uploads'] as const;
-/** What visitors have not finished. It is of no account, and goes with none: whoever has the link goes on. */
+/** Unfinished uploads of visitors, which belong to no account: anyone with the link can resume them. */
 const OF_VISITORS = ['visitor-journal', 'visitor-uploads'] as const;
 const STORES = [...OF_A_SESSION, ...OF_VISITORS, 'pins', 'revs', 'contacts'] as const;
 type Store = (typeof STORES)[number];
@@ -59,7 +59,7 @@ const forget = () => {
   isOpen = false;
 };
 
-/** Goes on once the other tab is closed; until then somebody has to know. */
+/** Rejects while another tab blocks the database, so that the page can say so. */
 function unlessBlocked(waited: Promise<IDBDatabase>): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const timer = setInterval(() => {
@@ -115,12 +115,12 @@ export const sessionStore = {
   session: () => read<StoredSession | EndedSession>('session', 'current'),
   keepSession: (session: StoredSession) => write('session', (objects) => objects.put(session, 'current')),
 
-  /** The same session, whose keys are under another password from now on. */
+  /** Replaces the session after a change of its password. */
   renewSession: (session: StoredSession) =>
     write('session', (objects) => {
       const found = objects.get('current') as IDBRequest<StoredSession | undefined>;
       found.onsuccess = () => {
-        // Another tab may have signed out meanwhile.
+        // Another tab may have signed out.
         if (found.result?.token === session.token) objects.put(session, 'current');
       };
     }),
@@ -131,7 +131,7 @@ export const sessionStore = {
     await write('session', (objects) => {
       const found = objects.get('current') as IDBRequest<StoredSession | undefined>;
       found.onsuccess = () => {
-        // Another tab may have signed in again meanwhile.
+        // Another tab may have signed in again.
         if (found.result?.token !== token) return;
         const ended: EndedSession = { username: found.result.username };
         objects.put(ended, 'current');
@@ -232,7 +232,7 @@ export const browserRevs: RevStores = {
       await write('revs', (objects) => {
         const found = objects.get(key) as IDBRequest<Map<string, number> | undefined>;
         found.onsuccess = () => {
-          // Another tab may have seen later ones meanwhile.
+          // Another tab may have seen later ones.
           const all = found.result ?? new Map<string, number>();
           for (const [fileId, rev] of revs) all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));
           objects.put(all, key);
@@ -242,7 +242,7 @@ export const browserRevs: RevStores = {
   }),
 };
 
-/** Of this origin alone: a browser keeps nothing here about other ones. */
+/** Pins of this origin only: the database belongs to it. */
 export const browserPins: Pins = {
   of(username) {
     const key = () => hashed(username);
@@ -252,7 +252,7 @@ export const browserPins: Pins = {
         const at = await key();
         await write('pins', (objects) => {
           const found = objects.get(at) as IDBRequest<Pin | undefined>;
-          // Another tab may have seen a later one meanwhile.
+          // Another tab may have seen a later one.
           found.onsuccess = () => {
             if ((found.result?.rev ?? 0) <= pin.rev) objects.put(pin, at);
           };

@@ -1,4 +1,4 @@
-/** What the SDK and this page cannot do without, by the names that a person can look up. */
+/** Browser features that the SDK and this page need, by names that can be looked up. */
 const NEEDS: [name: string, here: () => boolean][] = [
   ['WebAssembly', () => 'WebAssembly' in globalThis],
   ['Web Workers', () => 'Worker' in globalThis],

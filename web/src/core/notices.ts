@@ -8,7 +8,7 @@ interface Notice {
   bad: boolean;
   /** Stays and changes until what it tells of has ended. */
   ongoing: boolean;
-  /** What can be done about it as long as it is shown. */
+  /** An action offered while it is shown. */
   act?: NoticeAct;
 }
 

@@ -1,4 +1,4 @@
-/** Which names somebody means who types a part of them: accents, large and small letters do not matter. */
+/** Search in names, ignoring case and accents. */
 
 import { fold } from '@szafa/client';
 

@@ -1,8 +1,8 @@
-/** What somebody chose for this browser. It says nothing about files, and stays after a sign-out. */
+/** Settings of this browser. They reveal nothing about files, and stay after signing out. */
 import { effect, type Signal, signal } from '@preact/signals';
 import { LANGUAGES, type Language } from './text/language.ts';
 
-/** A choice among these, the first of which holds until somebody chose. */
+/** A stored choice; the first is the default. */
 function kept<T extends string>(name: string, choices: readonly [T, ...T[]]): Signal<T> {
   const key = `szafa-${name}`;
   const chosen = signal<T>(choices[0]);

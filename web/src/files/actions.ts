@@ -1,4 +1,4 @@
-/** What a person is asked, and how files come in and the person goes out. */
+/** The open dialog, uploads into a folder, and signing out. */
 import { signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { account, leave } from '../accounts/session.ts';
@@ -68,7 +68,7 @@ export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = ta
     );
     const missing = empty.filter((path) => !tree.value.folder(path));
     for (const path of missing) {
-      // It would be made for whoever is signed in by now.
+      // It would be created for another account.
       if (account.peek() !== who) return;
       await call('makeFolder', path);
     }

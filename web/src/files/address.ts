@@ -48,7 +48,7 @@ export function parseAddress(fragment: string): Address {
   return { place: { at: 'folder', path: parentOf(path) }, shown: path };
 }
 
-/** What this page notes of an entry of the history. */
+/** State of a history entry. */
 interface HistoryState {
   /** The entry before this one is that address, over which a file is shown: closing the file is going back. */
   over: string;

@@ -1,4 +1,4 @@
-/** What is to be written where something is already: skipped, in its place, or beside it; a person says which. */
+/** Asks whether to skip, replace or keep both where a path is taken. */
 import { signal } from '@preact/signals';
 import { freePath } from '../core/tree.ts';
 import { tree } from './file-list.ts';

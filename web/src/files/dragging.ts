@@ -6,11 +6,11 @@ import { here, place, type Row } from './file-list.ts';
 import { mayMove, move } from './operations.ts';
 import { meant } from './selection.ts';
 
-/** What other pages and programs see of rows that are dragged: that there are some. */
+/** Type of dragged rows for other pages and programs, which learn nothing else of them. */
 const OURS = 'application/x-szafa';
 
 const dragged = signal<Row[] | null>(null);
-/** The folder under the pointer that would take what is dragged. */
+/** The folder under the pointer that would take the drop. */
 export const dropPath = signal<string | undefined>(undefined);
 /** Files of the disk are over the page. */
 export const filesOver = signal(false);

@@ -13,7 +13,7 @@ import type { Item, Listing, VersionInfo } from '../core/bridge/calls.ts';
 import { StoredThumbnails } from './thumbnails/thumbnails.worker.ts';
 
 const OPEN_FILES = 16;
-/** A tile has left the sight of whoever waited by then. */
+/** By then the tile has usually left the view. */
 const THUMBNAILS_MS = 30_000;
 
 function itemOf({ path, entry, versions, size, createdAt, verified, problem, misplaced }: FileNode): Item {
@@ -52,7 +52,7 @@ export class FileIndex {
     this.#open.clear();
   }
 
-  /** What a person has seen, and means when they point at it. */
+  /** The tree as it was listed last: the page refers to it. */
   get tree(): Tree {
     return this.#tree;
   }

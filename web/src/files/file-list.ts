@@ -1,4 +1,4 @@
-/** What the list shows: the files and folders of the account, and how they are looked at. */
+/** State of the file list: files and folders, place, search, order, selection. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { fold } from '@szafa/client';
 import type { Quota } from '@szafa/protocol';
@@ -37,7 +37,7 @@ export const sort = computed(() => {
   const [key, way] = chosenSort.value.split(' ') as [SortKey, 'up' | 'down'];
   return { key, down: way === 'down' };
 });
-/** Of files the id, of folders the path with a slash at its end. */
+/** Ids of files, and paths of folders with a slash at the end. */
 export const selected = signal<ReadonlySet<string>>(new Set());
 
 export const tree = computed(() => treeOf(items.value, folders.value));
@@ -77,7 +77,7 @@ const everything = computed(() => {
   return { all, folded: all.map(({ name }) => fold(name)) };
 });
 
-/** What is in the folder that is looked at. A search that ends shows it again. */
+/** The rows of the current folder, kept during a search. */
 const inHere = computed((): Row[] => [...ordered(here.value.folders), ...ordered(here.value.files)]);
 
 let reading: Promise<boolean> | undefined;
@@ -85,7 +85,7 @@ let next: Promise<boolean> | undefined;
 /** Counts the accounts: what was read for one that has left is nobody's. */
 let visit = 0;
 
-/** For ten thousand files this takes longer than a key may: it is done before somebody types, when there is nothing else to do. */
+/** Folding ten thousand names takes longer than a keystroke may, so it is done in advance, when the browser is idle. */
 function prepareSearch(): void {
   const asked = visit;
   const prepare = () => {
@@ -95,7 +95,7 @@ function prepareSearch(): void {
   else setTimeout(prepare, PREPARE_MS);
 }
 
-// In another order it is sorted anew.
+// Another order needs sorting again.
 effect(() => {
   if (sort.value) prepareSearch();
 });
@@ -152,7 +152,7 @@ export async function changed(moved: readonly Move[] = []): Promise<boolean> {
 
 const followed: Move[] = [];
 
-/** Whoever looks at a folder that was renamed goes on looking at it. */
+/** Stays in the current folder when it is renamed. */
 function followMovedFolder(): void {
   for (const { from, to } of followed.splice(0)) {
     const at = place.value;
@@ -193,7 +193,7 @@ async function read(): Promise<boolean> {
   }
 }
 
-/** What is not there any more is not chosen any more. */
+/** Removes missing rows from the selection. */
 function deselectMissing(): void {
   if (selected.value.size === 0) return;
   const ids = new Set([...items.value, ...(trashed.value ?? [])].map(({ fileId }) => fileId));

@@ -18,7 +18,7 @@ import { go, here, listing, place, tree } from './file-list.ts';
 /** A file that an address names, until the list is there to find it in. */
 let wanted: string | undefined;
 
-/** Going back over a file that was closed: the browser has been told, and comes to it later. What is opened meanwhile stays. */
+/** `history.back()` was called for a closed file and has not happened yet. A dialog opened in between stays. */
 let goingBack = false;
 
 function shownPath(): string | undefined {
@@ -32,7 +32,7 @@ function follow(): void {
   if (shown !== undefined && shown === shownPath()) return;
   batch(() => {
     dialog.value = null;
-    // What was found stays found behind a file that was shown.
+    // A search stays behind a file that was shown.
     if (!samePlace(to, place.value)) go(to);
     wanted = shown;
     if (listing.value === 'ready') showWanted();
@@ -64,7 +64,7 @@ function mirror(): void {
   else pushAddress(now);
 }
 
-/** A folder that is gone, renamed or never was: what is nearest to it is shown, at its own address. */
+/** Shows the nearest existing folder, at its own address, if the folder does not exist. */
 function leaveMissingFolder(): void {
   const at = place.value;
   if (at.at !== 'folder' || at.path === here.value.path) return;

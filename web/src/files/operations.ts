@@ -1,4 +1,4 @@
-/** What is done to files and folders of the tree: rename, move, copy, trash and back. Each is one call of the worker, which tells how far it is. */
+/** Operations on files and folders: rename, move, copy, trash, restore, delete. Each is one call of the worker, which reports progress. */
 
 import { account } from '../accounts/session.ts';
 import type { Item, Move } from '../core/bridge/calls.ts';
@@ -28,15 +28,14 @@ interface More {
   /** Folders, and where they are from then on. */
   moved?: Move[] | undefined;
   undo?: (() => void) | undefined;
-  /** Of a list that was read after a failure: whether there is anything to undo. */
+  /** Whether the list read after a failure shows anything to undo. */
   undoesPart?: (() => boolean) | undefined;
-  /** Of a list that was read after a failure: how many of all are as they were meant to be. */
+  /** How many are done, by the list read after a failure. */
   arrived?: (() => number) | undefined;
 }
 
 const running = new Map<string, (progress: Progress) => void>();
 
-/** What the worker tells of an operation. */
 export function onOperationProgress(progress: Progress): void {
   running.get(progress.id)?.(progress);
 }
@@ -198,7 +197,7 @@ export async function restore(items: readonly Item[]): Promise<void> {
   await operate(items.length, text.restore, (id) => call('restoreFiles', id, idsOf(items)));
 }
 
-/** What the person was asked about: another device may have put more into the trash since, or taken some out. */
+/** Deletes only the confirmed items: another device may have changed the trash since. */
 export async function deleteForever(asked: readonly Item[]): Promise<void> {
   clearSelection();
   await operate(asked.length, text.remove, (id) => call('deleteForever', id, idsOf(asked)));

@@ -1,4 +1,4 @@
-/** What is done to files and folders, by the paths and ids that the list has shown. */
+/** Operations on files and folders, by the paths and ids that were listed. */
 import {
   ConflictError,
   displayName,
@@ -27,7 +27,7 @@ function recordsAt(tree: Tree, path: string): Entry[] {
   return node ? recordsOf(node) : [];
 }
 
-/** Of what somebody takes out of the trash while both lists are read, the second has it. */
+/** Reads the trash first: a file restored in between is in the second list. */
 async function isAnyLeft(szafa: Szafa, fileIds: readonly string[]): Promise<boolean> {
   const wanted = new Set(fileIds);
   const left = [...(await szafa.listTrash()), ...(await szafa.list())];
@@ -41,9 +41,9 @@ export class Operations {
   readonly #szafa: () => Szafa;
   readonly #fileIndex: FileIndex;
   readonly #tell: (progress: Progress) => void;
-  /** What was put into the trash here, or seen in it. */
+  /** Entries put into the trash here, or listed in it. */
   readonly #trashed = new Map<string, Entry>();
-  /** What is about to go, as it was when its records were noted: what comes since would go too, and not come back. */
+  /** The tree that `recordsOf` noted: `trash` must take nothing newer, which Undo could not bring back. */
   #going: Tree | undefined;
 
   constructor(szafa: () => Szafa, fileIndex: FileIndex, tell: (progress: Progress) => void) {
@@ -75,7 +75,7 @@ export class Operations {
       .sort((a, b) => depthOf(b.from) - depthOf(a.from));
     let since = files;
     for (const { from, to } of folders) {
-      // What was moved out of it, or into it, is not where that tree has it.
+      // The tree is old for a folder that something was moved out of, or into.
       if (since.some((done) => isWithin(done.from, from) || isWithin(done.to, from))) {
         tree = await szafa.tree();
         since = [];
@@ -92,7 +92,7 @@ export class Operations {
     return records[0];
   }
 
-  /** Folders are made with what is kept of them; one that nothing is kept of is there with its files, unless it is empty. */
+  /** Copies the attributes of folders; one without a record exists by its files, unless it is empty. */
   async copy(id: string, copies: Copy[], wanted: Move[]): Promise<void> {
     const szafa = this.#szafa();
     const { tree } = this.#fileIndex;
@@ -157,7 +157,7 @@ export class Operations {
     return fileIds.flatMap((fileId) => this.#trashed.get(fileId) ?? []);
   }
 
-  /** The same, and what is kept of the folders that they were in. */
+  /** The same, with the records of the folders above them. */
   #withFolders(fileIds: readonly string[]): Entry[] {
     const tree = new Tree(this.#trashed.values());
     const entries = this.#inTrash(fileIds);
@@ -169,7 +169,7 @@ export class Operations {
     const szafa = this.#szafa();
     const entries = await szafa.listTrash();
     requireSameAccount(szafa, this.#szafa);
-    // What came there while the list was on its way may not be in it.
+    // Entries added while the list was read may not be in it.
     for (const fileId of before) this.#trashed.delete(fileId);
     this.#keep(entries);
     const hidden = hiddenRecords(entries);
@@ -201,7 +201,7 @@ export class Operations {
       await szafa.restore(entries, { onProgress });
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      // Some were deleted for good meanwhile, and none has come back: the others do.
+      // Some were deleted forever in the meantime, and nothing was restored: restore the others.
       lost = error;
       await this.listTrash();
       await szafa.restore(this.#withFolders(fileIds), { onProgress });
@@ -228,13 +228,12 @@ export class Operations {
     }
   }
 
-  /** Of an account that has left. */
   clear(): void {
     this.#trashed.clear();
     this.#going = undefined;
   }
 
-  /** As the newest of its path; the one that was the newest becomes an earlier one. */
+  /** Makes it the newest of its path; the newest one becomes an earlier version. */
   async restoreVersion(fileId: string): Promise<void> {
     const entry = this.#fileIndex.entry(fileId);
     await this.#szafa().copyTo(entry, entry.path, { tree: this.#fileIndex.tree, asVersion: true });

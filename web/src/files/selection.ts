@@ -1,4 +1,4 @@
-/** What is chosen in the list: one by one, all of them, or from here to there. */
+/** The selection in the list: single rows, all rows, or ranges. */
 import { signal } from '@preact/signals';
 import { keyOf, type Row, rows, selected } from './file-list.ts';
 
@@ -42,7 +42,7 @@ export function select(row: Row, held: { shiftKey: boolean; ctrlKey: boolean; me
   else selectOnly(row);
 }
 
-/** What an action on this row is for: all that is chosen, where it is among that, else itself alone. */
+/** The rows that an action on this row is for: the selection if it contains the row, else the row alone. */
 export function meant(row: Row): Row[] {
   if (!selected.value.has(keyOf(row))) return [row];
   return rows.value.filter((one) => selected.value.has(keyOf(one)));

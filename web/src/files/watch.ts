@@ -1,4 +1,4 @@
-/** Changes of other devices: the list is read again when the service has another state than the one that was listed. */
+/** Reads the list again after changes by other devices. */
 import { effect } from '@preact/signals';
 import { phase } from '../accounts/session.ts';
 import { call } from '../core/call.ts';
@@ -15,13 +15,13 @@ async function look(): Promise<void> {
     const rev = await call('changes');
     if (rev !== listedRev.value) await refresh();
   } catch {
-    // Whoever looks at the page is told by what they do; the next look comes soon.
+    // The next look comes soon; actions report their own errors.
   } finally {
     asking = false;
   }
 }
 
-/** Asks now and then, and when somebody comes back to the page; never for a page that nobody sees. */
+/** Polls while the page is visible, and when it gets the focus back. */
 export function startWatching(): void {
   let timer: ReturnType<typeof setInterval> | undefined;
   const start = () => {

@@ -1,4 +1,4 @@
-/** What the app is, its keys, and where the command is. */
+/** About the app, its keyboard shortcuts, and the command-line tool. */
 
 import { Modal } from '../core/controls/controls.tsx';
 import { text } from '../core/text/index.ts';

@@ -1,4 +1,4 @@
-/** Parts that few visits need: each is loaded when it is first shown. */
+/** Components that few visits need, loaded when they are first shown. */
 
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';

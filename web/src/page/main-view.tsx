@@ -1,4 +1,4 @@
-/** The room behind the door: directories at the side, the list in the middle, transfers in the corner. */
+/** The app after signing in: folders at the side, the list in the middle, transfers in the corner. */
 
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';

@@ -1,4 +1,4 @@
-/** What somebody chooses for this browser; each choice holds at once. */
+/** Settings of this browser; each applies at once. */
 import { Modal } from '../core/controls/controls.tsx';
 import { Choice } from '../core/controls/fields.tsx';
 import { chosenColours, chosenLanguage } from '../core/settings.ts';

@@ -3,7 +3,7 @@ import type { ToServiceWorker } from '../core/bridge/messages.ts';
 import { appUrl } from '../core/call.ts';
 import { localReady } from '../transfers/local.ts';
 
-/** What this page is made of came before the service worker did, at least at the first visit. */
+/** At a first visit, the page's files are loaded before the service worker runs, so it does not see them. */
 export async function keepShell(): Promise<void> {
   if (!(await localReady())) return;
   const { active } = await navigator.serviceWorker.ready;

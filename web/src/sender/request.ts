@@ -1,4 +1,4 @@
-/** What this page knows of the request that led to it, and what has been sent for it. */
+/** State of the page that a file request leads to. */
 import { computed, effect, signal } from '@preact/signals';
 import type { RequestTerms } from '../core/bridge/calls.ts';
 import type { Fault } from '../core/bridge/messages.ts';
@@ -34,7 +34,7 @@ function link(): string {
   return `${origin}${pathname}${hash}`;
 }
 
-/** Whose uploads are remembered under it, in place of a name. */
+/** Stands for the username of remembered uploads: visitors have none. */
 const place = () => globalThis.location.pathname.replace(/\/$/, '');
 
 export async function begin(): Promise<void> {
@@ -49,7 +49,7 @@ async function look(): Promise<boolean> {
     return true;
   } catch (error) {
     const fault = faultOf(error);
-    // What is shown stays right until the server is back and is asked again.
+    // What is shown stays valid while the server is away.
     if (shown.value.at !== 'open' || fault.code !== 'network') shown.value = { at: 'fault', fault };
     return false;
   }
@@ -60,7 +60,7 @@ export async function send(batches: Batch[]): Promise<void> {
   const all = batches.flatMap(({ folder = '', chosen }) =>
     chosen.map((one) => ({ ...one, path: joinPath(folder, one.name) })),
   );
-  // Whoever comes back chooses the same files once more.
+  // After a reload, the same files are chosen again.
   const joined = resumeWithFiles(all);
   const added = all.filter(({ file }) => !joined.has(file));
   if (added.length > 0) await upload(place(), added).catch(notifyError);
@@ -97,7 +97,7 @@ export function watchUploads(): void {
       const { state, fault } = live.value;
       if (state === 'done' && !sentSizes.peek().has(id))
         sentSizes.value = new Map(sentSizes.peek()).set(id, size);
-      // It is over, or takes no more: that is told for the page as a whole.
+      // The request is over or full, which concerns the whole page.
       const attempt = `${id} ${turn}`;
       if (state !== 'failed' || fault?.code !== 'link-over' || refused.has(attempt)) continue;
       refused.add(attempt);
@@ -110,6 +110,6 @@ export function watchUploads(): void {
     if (now.at === 'fault' && now.fault.code === 'network') void begin();
     else resumeAfterReconnect();
   });
-  // Another link in the same tab changes nothing but what is behind the `#`.
+  // Another link in the same tab may only differ after the `#`, which loads nothing.
   globalThis.addEventListener('hashchange', () => globalThis.location.reload());
 }

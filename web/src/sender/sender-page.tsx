@@ -1,4 +1,4 @@
-/** What somebody sees who is asked for files: where to put them, what became of them, or why nothing is taken. */
+/** The page that a file request leads to: where to drop files, their uploads, or why nothing can be sent. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { RequestTerms } from '../core/bridge/calls.ts';
@@ -70,7 +70,7 @@ function Ask({ asked }: { asked: RequestTerms }) {
   );
 }
 
-/** It stays when the rows are gone: whoever sent something can see that it has arrived. */
+/** Stays when the rows are gone, so that the sender sees that the files have arrived. */
 function Sent() {
   const { files, bytes: size } = sent.value;
   return (

@@ -1,4 +1,4 @@
-/** The worker of the page that requests lead to: it seals files for whoever asked for them, and sends them. */
+/** The worker of the page that requests lead to: seals files for the account that requested them, and uploads them. */
 import { blobSource, LinkOverError, LockedError, parseRequest, RequestVisit } from '@szafa/client';
 import { post, serveCalls } from '../core/answer.worker.ts';
 import {
@@ -33,7 +33,7 @@ async function visitRequest(link: string): Promise<RequestTerms> {
   try {
     visiting = await RequestVisit.begin(address, { engine, transport, retry: { capMs: RETRY_MS } });
   } catch (error) {
-    // None of them goes on.
+    // None of its uploads can resume.
     if (error instanceof LinkOverError)
       for (const note of await notesOf(address.id)) {
         await RequestVisit.forget(address, visitorJournal, inJournal(note), engine);
@@ -92,7 +92,7 @@ serveCalls<SenderCalls>({
   storedBytes: (note) => visit().storedOf(visitorJournal, inJournal(note)),
   async cancelUpload(note) {
     await navigator.locks.request(journalLock(note), { ifAvailable: true }, async (lock) => {
-      // Otherwise what is remembered is of another upload, which goes on.
+      // Otherwise the journal is of another upload, which is running.
       if (lock) await visit().abandon(visitorJournal, inJournal(note));
     });
     await visitorUploads.forget(note.id);

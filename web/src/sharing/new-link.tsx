@@ -25,7 +25,7 @@ export function CloseFoot({ onClose }: { onClose(): void }) {
 
 interface NewLinkViewProps {
   made: NewLink;
-  /** What can be done with it. */
+  /** Actions. */
   what: string;
   children: ComponentChildren;
   onClose(): void;

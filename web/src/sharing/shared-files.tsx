@@ -1,4 +1,4 @@
-/** Files that somebody shares: each is shown and saved, all of them as one zip. */
+/** The list of shared files: each can be previewed and saved, all of them as one zip. */
 
 import { useSignal } from '@preact/signals';
 import { displayName, parentOf, safeSegments } from '@szafa/client';
@@ -13,7 +13,7 @@ import { Preview } from '../files/preview/preview.tsx';
 import { download, saveZip } from '../transfers/downloads.ts';
 import { words } from './text/visitor.ts';
 
-/** More of them are drawn when somebody asks. */
+/** More rows are drawn on request. */
 const ROWS = 300;
 
 export const isReadable = ({ missing, isFolder, isLink }: SharedItem) => !missing && !isFolder && !isLink;
@@ -61,7 +61,7 @@ function Row({ item, onShow }: { item: SharedItem; onShow(): void }) {
 
 interface FilesProps {
   items: SharedItem[];
-  /** Of a zip, where not all of it is in one folder. */
+  /** Name of the zip, unless all files are in one folder. */
   name?: string;
 }
 

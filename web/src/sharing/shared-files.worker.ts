@@ -1,4 +1,4 @@
-/** Files that somebody shares, by a link or with this account. */
+/** Files shared by a link or with this account. */
 import { displayName, lastOf, type OpenedLink, type VisitedFile } from '@szafa/client';
 import type { SharedFiles, SharedItem } from '../core/bridge/calls.ts';
 import { withoutSlashes } from '../core/bridge/paths.ts';
@@ -6,7 +6,7 @@ import type { ReadableFile } from '../transfers/file-opener.worker.ts';
 
 /** A ticket reads for a day; taken again before that it is the same one, and after that a new one. */
 const TICKET_MS = 3_600_000;
-/** What is begun with a ticket should not outlive it at once. */
+/** A ticket is renewed this long before it ends, for downloads that start with it. */
 const SPARE_MS = 60_000;
 
 function itemOf(file: VisitedFile, idOf: (number: number) => string): SharedItem {
@@ -31,7 +31,7 @@ export function sharedFiles({ files, note }: OpenedLink, idOf: (number: number) 
   return { items: files.map((file) => itemOf(file, idOf)), ...(note !== undefined && { note }) };
 }
 
-/** One download of what is shared: the first look at a file, or its download, counts; all that follow are the same one. */
+/** One download of a share: the first preview or download of a file counts, all further ones are part of it. */
 export class SharedDownload {
   readonly #opened: OpenedLink;
   readonly #ticket: string;
@@ -52,7 +52,7 @@ export class SharedDownload {
     const taking = { until: performance.now() + TICKET_MS, done: this.#opened.take(this.#ticket) };
     this.#taken = taking;
     try {
-      // One that was taken before a reload ends earlier.
+      // A ticket taken before a reload ends earlier.
       const left = (await taking.done).getTime() - Date.now() - SPARE_MS;
       taking.until = Math.min(taking.until, performance.now() + left);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** What the pages for visitors have in common. */
+/** Common parts of the pages for visitors. */
 import type { Fault } from '../core/bridge/messages.ts';
 import { Button, Placard } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';

@@ -47,7 +47,7 @@ worker.addEventListener('fetch', (event) => {
   if (origin !== globalThis.location.origin) return;
   if (isShell(event.request, pathname)) event.respondWith(shell(event.request));
   if (!pathname.startsWith('/local/')) return;
-  // Behind the id may stand a name, for whoever shows the address.
+  // A name may follow the id, for viewers that show the address.
   const [id = ''] = pathname.slice('/local/'.length).split('/');
   if (id === 'ping') event.respondWith(Promise.resolve(new Response(null, { status: 204 })));
   else
@@ -83,7 +83,7 @@ function ask(
   });
 }
 
-/** Asks for a part when the browser wants one: by then it has copied the one before, whose memory goes back to be filled again. */
+/** Requests a part when the browser wants one: by then the previous part is copied, and its memory can be filled again. */
 function bodyFrom(port: MessagePort): ReadableStream<Uint8Array> {
   const say = (pull: LocalPull, transfer: Transferable[] = []) => port.postMessage(pull, transfer);
   let memory: ArrayBuffer | undefined;

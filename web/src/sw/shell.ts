@@ -4,7 +4,7 @@
  */
 const CACHE = 'szafa-shell';
 const PAGE = '/';
-/** What stands before a server that is away answers with these. */
+/** Answers of a proxy whose server is away. */
 const AWAY = [502, 503, 504];
 
 const isPart = (path: string) => path.startsWith('/assets/');
@@ -45,12 +45,12 @@ async function part(request: Request): Promise<Response> {
   const kept = await cache?.match(request.url);
   if (kept) return kept;
   const found = await fetch(request);
-  // Whoever only opens a link keeps nothing: these are parts of a page that is not kept.
+  // Visitors of links keep nothing: these files belong to a page that is not kept.
   if (found.ok && (await cache?.match(PAGE))) await cache?.put(request.url, found.clone()).catch(() => {});
   return found;
 }
 
-/** Adds what is not kept yet; the browser has it already, so little is loaded twice. */
+/** Adds missing files; the browser has them in its cache, so little is loaded twice. */
 export async function keep(paths: string[]): Promise<void> {
   const cache = await opened();
   for (const path of new Set(paths)) {

@@ -11,7 +11,7 @@ const { showSaveFilePicker } = window as {
   showSaveFilePicker?(options: { suggestedName: string }): Promise<FileSystemFileHandle>;
 };
 
-/** What is saved under a name: into a file that was picked, or to the service worker. */
+/** A download into a picked file, or through the service worker. */
 interface Saved {
   name: string;
   size: number;

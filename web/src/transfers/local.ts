@@ -114,7 +114,7 @@ export async function saveByBrowser(transfer: string, serve: Answer): Promise<vo
         clearTimeout(unasked);
         await serve(port, request).then(resolve, reject);
       });
-      // A frame loads what is shown in it, such as an error; what is downloaded never loads.
+      // A frame fires `load` for content that is shown, such as an error, and never for a download.
       frame.onload = () => {
         if (frame.contentDocument?.URL !== 'about:blank') refused();
       };

@@ -47,7 +47,7 @@ function headersOf(remote: ReadableFile, attachment: boolean): Record<string, st
   return {
     ...COMMON,
     'content-type': shown,
-    // What a viewer of the browser's own calls it, and saves it as.
+    // For the browser's own viewers, which show and save it under this name.
     'content-disposition': disposition('inline', name),
     'accept-ranges': 'bytes',
     // A sandbox would keep the browser's own PDF viewer from starting; a PDF cannot reach the page.
@@ -55,10 +55,10 @@ function headersOf(remote: ReadableFile, attachment: boolean): Record<string, st
   };
 }
 
-/** Of a volume that is larger than most, so that it is never in memory as a whole. */
+/** Limits memory for unusually large volumes. */
 const MOST_OF_RANGE = 16 * 1024 * 1024;
 
-/** What to answer: a range gets no more than the rest of its volume, so that a film fetches only what it plays. */
+/** Answers a range with no more than the rest of its volume, so that a film only fetches what it plays. */
 export function answerTo(
   remote: ReadableFile,
   request: LocalRequest,

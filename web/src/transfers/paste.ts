@@ -1,11 +1,11 @@
-/** Files that were copied elsewhere are uploaded where somebody pastes them. */
+/** Uploads pasted files. */
 
 import { phase } from '../accounts/session.ts';
 import { text } from '../core/text/index.ts';
 import { dialog, uploadBatches } from '../files/actions.ts';
 import { fromInput } from './pick.ts';
 
-/** What browsers call a picture that was copied out of a program, and so has no name. */
+/** The name that browsers give to a copied picture without one. */
 const NAMELESS = /^image\.(\w+)$/;
 
 /** Two pictures that are pasted are two files, so their names say when. */

@@ -93,7 +93,7 @@ export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
   return batches.filter((batch) => batch !== undefined);
 }
 
-/** Of an input: with `webkitdirectory` each file knows its path, whose first part is the folder; empty ones are not told. */
+/** From a file input: with `webkitdirectory`, paths begin with the folder; empty folders are missing. */
 export function fromInput(files: Iterable<File>): Batch[] {
   const batches = new Map<string | undefined, Batch>();
   for (const file of files) {

@@ -14,11 +14,11 @@ export interface Total {
 }
 
 const EVERY_MS = 500;
-/** What is stopped counts again when it goes on. */
+/** Stopped transfers count again once they resume. */
 const COUNTED: readonly State[] = ['waiting', 'running', 'done'];
 
 const rate = new Rate();
-/** Of what is under way; null where nothing is. */
+/** Null if nothing is running. */
 export const total = signal<Total | null>(null);
 
 export function sumOf(all: readonly Transfer[]): Omit<Total, 'rate'> {
@@ -55,7 +55,7 @@ effect(() => {
   }
 });
 
-/** What runs, what wants somebody, what waits (the next one first), and last what is done (the newest first). */
+/** Running first, then those that need attention, then waiting (next first), then done (newest first). */
 export function sortTransfers(all: readonly Transfer[]): Transfer[] {
   const of = (...states: State[]) => all.filter(({ live }) => states.includes(live.value.state));
   return [

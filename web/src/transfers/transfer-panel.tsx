@@ -106,7 +106,7 @@ function Together({ now }: { now: Total }) {
   );
 }
 
-/** Whether the list is folded: by hand, or because all of it is done and has been seen. What is done by hand counts until then. */
+/** Folds the list by hand, or once everything is done and has been seen, which overrides the hand. */
 function useFolding(settled: boolean) {
   const byHand = useSignal<boolean | null>(null);
   const seen = useSignal(false);

@@ -27,7 +27,7 @@ export interface Transfer {
   size: number;
   live: Signal<Live>;
   rate: Rate;
-  /** Bytes that the service has of an upload, which goes on from there. */
+  /** Bytes of an upload that the server has; it resumes from there. */
   stored: number;
   note?: UnfinishedUpload;
   file?: File;
@@ -36,7 +36,7 @@ export interface Transfer {
   turn?: number;
 }
 
-/** Of each kind. */
+/** Running uploads, and running downloads. */
 const AT_ONCE = 3;
 const SETTLE_MS = 400;
 
@@ -67,7 +67,7 @@ function set(transfer: Transfer, change: Partial<Live>): void {
 }
 
 function add(added: Transfer[]): void {
-  // What was done before all this is no part of it.
+  // A new batch starts without the finished ones.
   if (active.peek().length === 0) clearFinished();
   transfers.value = [...added, ...transfers.value];
   schedule();
@@ -125,7 +125,7 @@ async function run(transfer: Transfer): Promise<void> {
 
 let uploaded = () => {};
 
-/** What is done when uploads have ended. */
+/** Called after uploads have ended. */
 export function onUploaded(act: () => void): void {
   uploaded = act;
 }
@@ -153,7 +153,7 @@ function newUpload(note: UnfinishedUpload, file: File | undefined): Transfer {
     stored: 0,
     note,
     ...(file && { file }),
-    // Other tabs, and this one after a reload, see by the lock whether somebody works on it.
+    // The lock tells other tabs, and this one after a reload, whether a tab works on it.
     run: () =>
       navigator.locks.request(uploadLock(note.id), async () => {
         // A second attempt waits here while the first one ends, perhaps well.
@@ -256,14 +256,14 @@ async function showProgress(transfer: Transfer): Promise<void> {
     transfer.stored = stored;
     set(transfer, { done: stored });
   } catch {
-    // It is shown when the upload goes on.
+    // Shown when the upload resumes.
   }
 }
 
-/** Goes on with interrupted uploads whose files are among these; those files. */
+/** Resumes interrupted uploads of these files, and returns the files used. */
 export function resumeWithFiles(chosen: readonly { file: File; path?: string }[]): Set<File> {
   const joined = new Set<File>();
-  // Copies in several folders look alike: each goes where it was, before others are given what is left.
+  // Copies in several folders look alike: same paths are matched first.
   for (const samePath of [true, false]) {
     for (const transfer of transfers.peek()) {
       const { note, live } = transfer;

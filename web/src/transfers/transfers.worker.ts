@@ -18,7 +18,7 @@ export class Transfers extends Tasks {
     this.#tell = tell;
   }
 
-  /** Of the account that the upload was begun for, and never of the one that came since. */
+  /** The account that the upload was started for; throws if another one has signed in since. */
   #of({ username }: UnfinishedUpload): Szafa {
     const szafa = this.#szafa();
     requireUser(szafa, username);
@@ -69,7 +69,7 @@ export class Transfers extends Tasks {
   async cancelUpload(note: UnfinishedUpload): Promise<void> {
     const { id, fileName, path } = note;
     await navigator.locks.request(journalLock(note), { ifAvailable: true }, async (lock) => {
-      // Otherwise what is remembered is of another upload, which goes on.
+      // Otherwise the journal is of another upload, which is running.
       if (lock) await this.#of(note).abandon(browserJournal, { place: fileName, path });
     });
     // Not before: without it nobody can give the upload up once more.

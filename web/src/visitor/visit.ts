@@ -1,4 +1,4 @@
-/** What this page knows of the link that led to it. */
+/** State of the page that a link leads to. */
 import { signal } from '@preact/signals';
 import type { LinkTerms, SharedFiles } from '../core/bridge/calls.ts';
 import type { Fault } from '../core/bridge/messages.ts';
@@ -62,5 +62,5 @@ onReconnect(() => {
   const now = shown.value;
   if (now.at === 'fault' && now.fault.code === 'network') void begin();
 });
-// Another link in the same tab changes nothing but what is behind the `#`.
+// Another link in the same tab may only differ after the `#`, which loads nothing.
 globalThis.addEventListener('hashchange', () => globalThis.location.reload());

@@ -1,4 +1,4 @@
-/** What somebody sees who follows a link: what is behind it, or why there is nothing, and what to do then. */
+/** The page that a link leads to: its files, or why there are none and what to do. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import type { ComponentChildren } from 'preact';

@@ -1,4 +1,4 @@
-/** The worker of the page that links lead to: what is behind the link, its keys, and what is read of it. */
+/** The worker of the page that links lead to: opens the link and reads its files. */
 import { fetchTransport, LinkVisit, LockedError, newTicket, webEngine } from '@szafa/client';
 import { post, serveCalls } from '../core/answer.worker.ts';
 import type { LinkTerms, SharedFiles, VisitorCalls } from '../core/bridge/calls.ts';

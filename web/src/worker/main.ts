@@ -98,7 +98,10 @@ const handlers: Handlers<Calls> = {
   removeTotp: (password, second) => szafa().removeTotp({ password }, second),
   endSession: (id) => szafa().endSession(id),
   endOtherSessions: () => szafa().endOtherSessions(),
-  changes: () => szafa().api.call('changes').then(({ rev }) => rev),
+  changes: () =>
+    szafa()
+      .api.call('changes')
+      .then(({ rev }) => rev),
   recordsOf: async (paths) => operations.recordsOf(paths),
   thumbnail: (fileId) => thumbnails.get(fileId, fileIndex.picturesOf(fileId)),
   makeThumbnail: (fileId) => thumbnails.make(fileId, fileIndex.picturesOf(fileId)),

@@ -1,4 +1,4 @@
-/** A path without what marks it as a folder. Whoever made the link chose it: a pattern would take minutes for some. */
+/** Removes slashes at the end. Link authors choose these paths, and a regular expression would take minutes for some. */
 export function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end--;

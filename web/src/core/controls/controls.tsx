@@ -127,7 +127,7 @@ interface ModalFootProps {
   disabled?: boolean;
   /** The form is being sent. The button keeps the focus, which a disabled one loses. */
   isBusy?: boolean;
-  /** What else there is to do. */
+  /** Further actions. */
   children?: ComponentChildren;
 }
 
@@ -263,7 +263,7 @@ export function Spinner({ label }: { label: string }) {
   );
 }
 
-/** The middle of an empty place: what is so, and what can be done. */
+/** A message in the middle of an empty place, with what can be done. */
 export function Placard({
   icon,
   title,

@@ -5,7 +5,7 @@ import type { Fault } from '../bridge/messages.ts';
 import { explain } from '../text/index.ts';
 import { KeyTrouble } from './key-trouble.tsx';
 
-/** What a status, or a code, means in one form. */
+/** Messages of one form for statuses and codes. */
 export type Meanings = Record<number | string, string>;
 
 interface FormFault {
@@ -17,7 +17,7 @@ interface FormFault {
 
 export const FormFaultContext = createContext<FormFault | null>(null);
 
-/** What marks a field as wrong, and names what explains it. */
+/** ARIA attributes of a field: whether it is invalid, and its descriptions. */
 export function useFieldFault(name: string, hasHint = false) {
   const isInvalid = useContext(FormFaultContext)?.field === name;
   const ids = [hasHint && `${name}-hint`, isInvalid && `${name}-fault`].filter(Boolean).join(' ');
@@ -44,7 +44,7 @@ export function Trouble({ fault, here }: { fault: Fault | null | undefined; here
   );
 }
 
-/** In a form: what is about none of its fields. */
+/** Faults of a form that are about none of its fields. */
 export function FormTrouble() {
   const now = useContext(FormFaultContext);
   return <Trouble fault={now?.field === undefined ? now?.fault : null} here={now?.here} />;

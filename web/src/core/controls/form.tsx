@@ -1,4 +1,4 @@
-/** What forms are made of. */
+/** Forms and their fields. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import { SECRET_CHARS } from '@szafa/client/strength';
@@ -67,7 +67,7 @@ export function Field({
   );
 }
 
-/** Of the second factor. */
+/** The code of an authenticator app. */
 export function Code({ hint, value }: { hint?: string; value: Signal<string> }) {
   return (
     <Field

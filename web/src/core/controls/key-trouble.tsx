@@ -1,7 +1,7 @@
 import type { Fault } from '../bridge/messages.ts';
 import { aboutKeys } from '../text/index.ts';
 
-/** What to do about keys that are not those of before. */
+/** Explains unexpected keys, and what to do about them. */
 export function KeySteps({ fault }: { fault: Fault }) {
   const { why, next } = aboutKeys(fault);
   return (
@@ -16,7 +16,7 @@ export function KeySteps({ fault }: { fault: Fault }) {
   );
 }
 
-/** The same with what is so above it, inside a form. */
+/** The same with a title, inside a form. */
 export function KeyTrouble({ fault }: { fault: Fault }) {
   return (
     <div class="key-trouble">

@@ -4,7 +4,7 @@ import { language } from '../text/index.ts';
 import { LANGUAGES, type Language } from '../text/language.ts';
 import { Button } from './controls.tsx';
 
-/** Whoever cannot read this page finds their own language by its name. */
+/** Languages by their own names, for people who cannot read this page. */
 export function LanguageButtons() {
   return (
     <div class="door-language">

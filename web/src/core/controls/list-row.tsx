@@ -14,7 +14,7 @@ interface ListRowProps {
   class?: string;
   /** Below the words. */
   details?: ComponentChildren;
-  /** What can be done with it. */
+  /** Actions. */
   children?: ComponentChildren;
 }
 

@@ -4,7 +4,7 @@ import { discard } from '../bridge/discard.ts';
 import { holding, type KeyHoldingEngine } from './holding.worker.ts';
 import { Sealers } from './sealers.worker.ts';
 
-/** The engine of the app: what is large is sealed by other workers. */
+/** The engine of the app: large volumes are sealed by other workers. */
 export function appEngine(): KeyHoldingEngine {
   const sealers = new Sealers();
   // One volume is read or written while the others are sealed.
@@ -13,7 +13,7 @@ export function appEngine(): KeyHoldingEngine {
     ...holding(web),
 
     sealSegments(key, source, part) {
-      // What is small is done before another thread would have heard of it.
+      // Small volumes are sealed faster here than a message takes.
       const apart = source instanceof BlobSource && part.length > SEGMENT_SIZE;
       return apart ? sealers.seal(key, source, part) : web.sealSegments(key, source, part);
     },

@@ -1,4 +1,4 @@
-/** What the page says, in the language of whoever reads it; the words themselves are in text/. */
+/** The text of the page in its current language. */
 import { computed, signal } from '@preact/signals';
 import type { Fault } from '../bridge/messages.ts';
 import { chosenLanguage } from '../settings.ts';

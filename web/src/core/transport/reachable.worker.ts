@@ -4,7 +4,7 @@ import { NetworkError, type Transport } from '@szafa/client';
 export function reportReachable(send: Transport, onReachable: (reachable: boolean) => void): Transport {
   let reachable = true;
   const note = (now: boolean) => {
-    // Each failure is told: the page may have found the server itself since the last one.
+    // Every failure is reported: the page may have found the server again since the last one.
     if (!(now && reachable)) onReachable(now);
     reachable = now;
   };

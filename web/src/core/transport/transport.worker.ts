@@ -10,7 +10,7 @@ import { VolumeSockets } from './volume-socket.worker.ts';
 
 /** Browsers open six connections to a host for requests without credentials, which only volumes are. */
 export const VOLUMES_AT_ONCE = 6;
-/** Those that are watched share six others with lists and clicks. */
+/** Watched volumes share six other connections with lists and clicks. */
 const WATCHED_AT_ONCE = 4;
 /** A volume that takes longer is watched while it leaves. */
 const SLOW_MS = 1_000;

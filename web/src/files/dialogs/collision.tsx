@@ -1,4 +1,4 @@
-/** Asks what to do with what is there already. */
+/** Asks what to do about a file that already exists. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { Button, Modal } from '../../core/controls/controls.tsx';

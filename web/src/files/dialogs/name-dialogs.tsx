@@ -15,7 +15,7 @@ const NAME_CHARS = 4_096;
 interface NameFormProps {
   label: string;
   act: string;
-  /** What stands there at first. */
+  /** The initial name. */
   first?: string;
   /** How much of that is chosen, to be typed over. */
   chosen?: number;
@@ -69,7 +69,7 @@ export function MakeFolder({ within }: { within: string }) {
           const path = joinPath(within, name);
           const own = dialog.peek();
           await makeFolder(path);
-          // Somebody has opened another one since, perhaps another account.
+          // Another dialog may have been opened since, perhaps by another account.
           if (dialog.peek() !== own) return;
           closeDialog();
           goTo(path);

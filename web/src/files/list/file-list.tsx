@@ -70,7 +70,7 @@ export function FileList() {
     if (isLost()) focusOn(0, 0, row);
   }, [place.value, filter.value, sort.value]);
 
-  // The row with the focus is gone, deleted here or elsewhere: the keyboard goes on at the one in its place.
+  // The focused row is gone, deleted here or elsewhere: the focus goes to the row in its place.
   useLayoutEffect(() => {
     if (isLost()) {
       scroller.current!.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });

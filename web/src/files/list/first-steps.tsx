@@ -1,4 +1,4 @@
-/** What somebody finds whose account is still empty: what to do first, and where it is. */
+/** First steps, shown while the account is empty. */
 
 import { Placard } from '../../core/controls/controls.tsx';
 import { Icon, type IconName } from '../../core/controls/icon.tsx';

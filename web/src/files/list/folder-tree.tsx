@@ -1,4 +1,4 @@
-/** Folders in folders, to go to or to choose from. Only what is unfolded is in the page. */
+/** The folder tree, to navigate or to choose from. Only unfolded folders are in the page. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { chain, type Folder } from '../../core/tree.ts';
 import { dropPath } from '../dragging.ts';
 import { byName, tree } from '../file-list.ts';
 
-/** Of one folder; the list has the rest. */
+/** Folders shown within one folder; the list has the rest. */
 const MOST_SHOWN = 300;
 /** Something that is held over a folder unfolds it. */
 const UNFOLD_MS = 800;

@@ -13,7 +13,7 @@ import { trash } from '../operations.ts';
 import { FolderTree } from './folder-tree.tsx';
 import { askNewFolder, menuFor } from './row-menu.ts';
 
-/** What is unfolded stays so while somebody looks elsewhere. */
+/** Kept while another place is shown. */
 const unfolded = signal<ReadonlySet<string>>(new Set(['']));
 
 function QuotaBar() {
@@ -68,7 +68,7 @@ interface OtherPlaceProps {
   onGo(): void;
 }
 
-/** One that is no folder. */
+/** A place that is no folder. */
 function OtherPlace({ icon, name, isHere, onGo }: OtherPlaceProps) {
   return (
     <button type="button" class="place other" aria-current={isHere ? 'page' : undefined} onClick={onGo}>

@@ -1,4 +1,4 @@
-/** What can be done with rows of the list, with a folder of the tree, and where no row is. */
+/** Menus of rows, of folders in the tree, and of the space below the rows. */
 
 import type { Item } from '../../core/bridge/calls.ts';
 import type { MenuItem } from '../../core/controls/controls.tsx';
@@ -10,7 +10,7 @@ import { dialog, targetFolder } from '../actions.ts';
 import { filesOf, goTo, isFolder, type Row } from '../file-list.ts';
 import { restore, trash } from '../operations.ts';
 
-/** A folder is gone to; a file is shown over its list. What is in the trash cannot be opened. */
+/** Goes to a folder, or previews a file. Items in the trash cannot be opened. */
 export function openRow(row: Row): void {
   if (isFolder(row)) goTo(row.path);
   else if (row.trashedAt === undefined) dialog.value = { kind: 'preview', item: row };

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
-/** A scroller of which only what is in sight is in the page: what `look` sees of it now, and the way of the keyboard in it. */
+/** A scroller that renders only what is visible. `look` measures it; `focusOn` scrolls to a row and focuses it. */
 export function useSight<View>(look: (scroller: HTMLElement) => View, before: View) {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useSignal(before);

@@ -1,4 +1,4 @@
-/** What a preview shows of a file, and the addresses that the browser reads it from, until it is closed. */
+/** The content of a preview, and the local addresses that the browser reads it from while it is open. */
 import type { FileInfo, Item } from '../../core/bridge/calls.ts';
 import { call } from '../../core/call.ts';
 import { localReady, offerDocument, offerPreview } from '../../transfers/local.ts';

@@ -3,7 +3,7 @@ import type { Point, Zoom } from './zoom.ts';
 
 /** A turn of the wheel by one notch is about 100. */
 const PER_WHEEL = 0.0025;
-/** Of a touchpad that is pinched the numbers are ten times smaller. */
+/** Pinching a touchpad gives values ten times smaller. */
 const PER_PINCH = 0.01;
 
 interface PictureProps {

@@ -78,7 +78,7 @@ interface PreviewProps {
   item: Item;
   /** The files that are gone through, in their order. */
   among: readonly Item[];
-  /** The file that is shown by now: keys may come faster than what is drawn. */
+  /** The current file: keys may come faster than the page is drawn. */
   now(): Item | undefined;
   onShow(item: Item): void;
   onClose(): void;
@@ -148,7 +148,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
     if (Math.abs(dx) > SWIPE_PX && Math.abs(dx) > 2 * Math.abs(dy)) show(dx < 0 ? 1 : -1);
   };
 
-  // What was opened for the file before is never shown under the name of the next.
+  // Content of the previous file must not appear under the name of the next.
   const now = opened.value?.fileId === item.fileId ? opened.value : null;
   const isPicture = now?.url !== undefined && now.info.type.startsWith('image/') && !trouble.value;
   return (

@@ -1,4 +1,4 @@
-/** What may be shown in the page. Everything else is only saved: a foreign page under our address would have its powers. */
+/** Types that may be shown in the page. Everything else is only saved: a foreign page under our address would have its rights. */
 const BY_EXTENSION: Record<string, string> = {
   png: 'image/png',
   jpg: 'image/jpeg',

@@ -50,7 +50,7 @@ export class Zoom {
     };
   }
 
-  /** What is at this point stays there. */
+  /** Zooms around this point. */
   by(factor: number, { x: px, y: py }: Point = { x: 0, y: 0 }): void {
     const { scale, x, y } = this.view.peek();
     const next = Math.max(1, scale * factor);

@@ -7,7 +7,7 @@ const FORMS = [
   { type: 'image/jpeg', quality: 0.4 },
 ];
 
-/** A small picture of this one, of at most so many bytes. */
+/** Shrinks a picture to at most `most` bytes. */
 export async function shrinkPicture(picture: Blob, most: number): Promise<Blob | undefined> {
   const whole = await createImageBitmap(picture);
   const { width, height } = whole;

@@ -37,7 +37,7 @@ class Queue {
       if (this.#asking >= this.#most) return;
       this.#waiting.delete(wish);
       this.#asking++;
-      // One that fails stays without; whoever opens the file hears why.
+      // The tile stays without a picture; opening the file shows why.
       void this.#ask(wish)
         .catch(() => {})
         .finally(() => {
@@ -60,7 +60,7 @@ const stored = new Queue(STORED_AT_ONCE, async (wish) => {
 });
 const wanted = new Set<Wish>();
 
-/** `use` gets the picture, if there is one, unless what is returned was called before. */
+/** Calls `use` with the picture, if there is one, unless the returned function was called before. */
 export function requestThumbnail(fileId: string, use: (picture: ImageBitmap) => void): () => void {
   const wish: Wish = {
     fileId,

@@ -7,7 +7,7 @@ import { shownType } from '../preview/types.worker.ts';
 const MOST_FETCHED = 8 * 1024 * 1024;
 /** A picture of this size may take hundreds of megabytes once it is decoded. */
 const MOST_READ = 64 * 1024 * 1024;
-/** Of a few kilobytes each. */
+/** Each has a few kilobytes. */
 const KEPT = 500;
 /** One is opened while the next is on its way. */
 const REQUESTS_AT_ONCE = 2;
@@ -24,7 +24,7 @@ const shrinkPicture = async (picture: Blob): Promise<Blob | undefined> =>
 /** One picture is decoded at a time. */
 let before: Promise<unknown> = Promise.resolve();
 
-/** What is uploaded with a file; undefined where it is no picture that this browser knows. */
+/** The thumbnail to upload with a file; undefined if this browser cannot read it as a picture. */
 export function thumbnailFor(file: File): Promise<Bytes | undefined> {
   if (!isPicture(shownType(file.name, file.type)) || file.size > MOST_READ) return Promise.resolve(undefined);
   const made = before.then(() => shrinkPicture(file)).catch(() => undefined);
@@ -33,7 +33,7 @@ export function thumbnailFor(file: File): Promise<Bytes | undefined> {
 }
 
 const typeBy = (name: string) => shownType(name, undefined);
-/** What a tile may have a picture of; others are not asked for. */
+/** Whether a file may have a thumbnail: others are not requested. */
 const mayHave = (name: string) => /^(image|video)\//.test(typeBy(name));
 
 type Read = (fileIds: string[]) => Promise<Map<string, Thumbnail>>;
@@ -43,7 +43,7 @@ interface Wish {
   reject(error: unknown): void;
 }
 
-/** Those that lie beside files. Tiles ask one by one; what comes while requests are under way is one more request. */
+/** Stored thumbnails. Tiles ask one by one; wishes that come while requests are running form one more request. */
 export class StoredThumbnails {
   readonly #read: Read;
   #wishes: Wish[] = [];
@@ -95,7 +95,7 @@ interface Sources {
   open(): Promise<RemoteFile>;
 }
 
-/** Those that were shown lately, compressed; the page gets pixels, and gives them up with the tile. */
+/** Thumbnails that were shown lately, compressed; the page gets pixels and frees them with the tile. */
 export class Thumbnails {
   readonly #kept = new Map<string, Promise<Blob | undefined>>();
 
@@ -110,7 +110,7 @@ export class Thumbnails {
     return isPicture(typeBy(name)) ? 'unmade' : null;
   }
 
-  /** Of a file that came without: from all of it. */
+  /** Makes one from the whole of a file that was uploaded without. */
   async make(fileId: string, { open }: Sources): Promise<ImageBitmap | null> {
     const made = await this.#keep(`made of ${fileId}`, async () => fromWholeFile(await open()));
     return made ? createImageBitmap(made) : null;

@@ -52,14 +52,14 @@ class Crc32 {
   }
 }
 
-/** What goes into a zip; a path that ends in `/` is a folder. */
+/** An entry of a zip; a path that ends in `/` is a folder. */
 export interface ZipEntry {
   path: string;
-  /** Of the bytes that `pieces` gives, no more and no less. */
+  /** Exactly the number of bytes that `pieces` yields. */
   size: number;
   /** In milliseconds since 1970. */
   mtime: number;
-  /** Of a symbolic link the target is what `pieces` gives. */
+  /** `pieces` yields the target of a symbolic link. */
   isLink?: boolean;
   /** Each piece is good until the next is asked for. */
   pieces(): AsyncIterable<Uint8Array>;
@@ -127,7 +127,7 @@ interface Listed extends Pick<ZipEntry, 'size' | 'mtime'> {
   offset: number;
 }
 
-/** What stands before a file: the digest is not known yet, so digest and sizes follow it. */
+/** Precedes a file. The checksum is not known yet, so checksum and sizes follow the file. */
 function localHeader({ name, mtime, size }: Listed): Uint8Array {
   const large = size >= MOST_4;
   const extra = joined(large ? zip64(0, 0) : NOTHING, exactTime(mtime));
@@ -230,7 +230,7 @@ const DEVICE = /^(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[0-9¹²³]) *(\.|$)
 /** Windows drops dots and blanks at the end. */
 const closed = (name: string) => name.replace(/[. ]+$/, (end) => '_'.repeat(end.length));
 
-/** What every system can write to its disk. */
+/** Makes a name that every system can write. */
 function writable(segment: string): string {
   const cleaned = closed(segment.replace(/[:*?"<>|]/g, '_'));
   return DEVICE.test(cleaned) ? closed(`_${withRoom(cleaned)}`) : cleaned;

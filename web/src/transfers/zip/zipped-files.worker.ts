@@ -11,10 +11,10 @@ type Open = (fileId: string, signal: AbortSignal) => Promise<ReadableFile>;
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
-/** What some system takes for the way to elsewhere, or for no way at all. */
+/** Targets that some system takes for an absolute path, or cannot represent. */
 const NO_TARGET = /^$|[\\:\0]/;
 
-/** None that leads out of its folder: whoever unpacks it could be led anywhere. */
+/** Excludes links that lead out of the zip, through which unpacking could write anywhere. */
 const isSafe = (path: string, target: string) => !NO_TARGET.test(target) && leadsWithin(path, target);
 
 function linkEntry(path: string, link: string, mtime: number): ZipEntry {

@@ -25,6 +25,7 @@ export {
 } from '@szafa/format';
 export { readServerInfo } from './accounts/calls.ts';
 export type { Change, Proof, Recovery, Renewed } from './accounts/changes.ts';
+export type { ConnectOptions, Kept, Pins, Secrets } from './accounts/connect.ts';
 export { newTotpSecret, type Second, totpUri } from './accounts/factors.ts';
 export { type CheckOptions, Keys, type PinStore } from './accounts/keys.ts';
 export type { EnteringPasskey, MadePasskey } from './accounts/passkeys.ts';
@@ -87,7 +88,7 @@ export type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './shar
 export type { DeliveryOptions, UnfinishedDelivery } from './sharing/request-upload.ts';
 export { type RequestLimits, RequestVisit } from './sharing/request-visit.ts';
 export type { FileRequest, OwnRequest, RequestOptions } from './sharing/requests.ts';
-export { type ConnectOptions, type Kept, type Pins, type Secrets, Szafa } from './szafa.ts';
+export { Szafa } from './szafa.ts';
 export { readVolumeHeaders, type VolumeAnswer } from './transfers/calls.ts';
 export type { HeaderCache, HeaderCaches, Listed } from './transfers/download/header-cache.ts';
 export {

@@ -34,7 +34,7 @@ export function* range(from: number, to: number): Generator<number> {
 }
 
 /** Lanes for volumes of this size, so that what is in flight stays within a bound. */
-export function lanesFor(volumeSize: number, wish: number, mostBytes = 128 * 1024 * 1024): number {
+export function concurrencyFor(volumeSize: number, wish: number, mostBytes = 128 * 1024 * 1024): number {
   return Math.max(1, Math.min(wish, Math.floor(mostBytes / Math.max(1, volumeSize))));
 }
 

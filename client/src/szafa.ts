@@ -1,21 +1,13 @@
 /** What an account is and can do, each in one method; what it takes is in files of their own. One file: it is the SDK as its users read it. */
 
 import {
-  type AccountName,
   type Attributes,
   type AttributesChange,
   type Bytes,
   deriveAccountKeys,
-  deriveRecoveryKeys,
   type Engine,
   fingerprintText,
-  identityOfBag,
-  makeBag,
-  PROFILE,
   type ProfiledAccount,
-  parseBag,
-  profileOf,
-  toBase64Url,
 } from '@szafa/format';
 import {
   cleanUsername,
@@ -24,11 +16,9 @@ import {
   type FileRecord,
   type ListedSession,
   type NewPasskeyRequest,
-  type PasskeyAnswer,
   type PasskeyRequest,
   type Quota,
 } from '@szafa/protocol';
-import { readProfile, readServerInfo } from './accounts/calls.ts';
 import {
   type AccountContext,
   type Change,
@@ -40,8 +30,16 @@ import {
   replaceMaster,
   setRecoveryKey,
 } from './accounts/changes.ts';
-import { logIn, removeTotp, type Second, setTotp } from './accounts/factors.ts';
-import { type CheckOptions, Keys, type KeysOptions, type PinStore } from './accounts/keys.ts';
+import {
+  accountAt,
+  type ConnectOptions,
+  enter,
+  type Kept,
+  profiledAccount,
+  type Secrets,
+} from './accounts/connect.ts';
+import { removeTotp, type Second, setTotp } from './accounts/factors.ts';
+import { type CheckOptions, Keys, type KeysOptions } from './accounts/keys.ts';
 import {
   addPasskey,
   type EnteringPasskey,
@@ -51,18 +49,17 @@ import {
   removePasskey,
 } from './accounts/passkeys.ts';
 import { type FinishedRekey, type FinishRekeyOptions, finishRekey } from './accounts/rekey.ts';
-import { Api, type ApiOptions, type CallOptions } from './call.ts';
-import { KnownAccountError, SameSecretError, TamperedError } from './errors.ts';
+import { Api, type CallOptions } from './call.ts';
 import { filePages } from './files/calls.ts';
 import type { CopyOptions, FolderOptions, MoveOptions, TreeContext, TreeOptions } from './files/context.ts';
-import { Places } from './files/directories.ts';
+import { Directories } from './files/directories.ts';
 import { readAttributes, recordFolder } from './files/folder-records.ts';
 import { type DirEntry, type Entry, listEntries } from './files/listing.ts';
 import { copyTo, type Move, makeFolder, rename, renameFolder } from './files/moves.ts';
 import { checkPath } from './files/paths.ts';
 import { type Resealed, type ResealOptions, reseal } from './files/reseal.ts';
 import { resealPaths } from './files/reseal-paths.ts';
-import { type RevStores, SeenRevs } from './files/seen-revs.ts';
+import { SeenRevs } from './files/seen-revs.ts';
 import { readThumbnails, sendThumbnail, type Thumbnail, writeThumbnail } from './files/thumbnails.ts';
 import { breakTies } from './files/ties.ts';
 import {
@@ -77,11 +74,10 @@ import {
 } from './files/trash.ts';
 import { type FileNode, type Folder, Tree } from './files/tree.ts';
 import type { ReceivedShare } from './sharing/account-shares.ts';
-import type { Contact, ContactStores, Contacts } from './sharing/contacts.ts';
+import type { Contact, Contacts } from './sharing/contacts.ts';
 import type { Delivery, TakeOverOptions } from './sharing/deliveries.ts';
 import type { Link, LinkOptions, OwnLink, ShareItem, ShareOptions } from './sharing/links.ts';
 import type { FileRequest, OwnRequest, RequestOptions } from './sharing/requests.ts';
-import type { HeaderCaches } from './transfers/download/header-cache.ts';
 import { type OpenOptions, openFile, type RemoteFile } from './transfers/download/remote-file.ts';
 import { type Version, versionsOf } from './transfers/download/versions.ts';
 import type { Journal } from './transfers/upload/journal.ts';
@@ -100,109 +96,8 @@ import {
 import { Upload } from './transfers/upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
-/** Where the service is, and what a session works with. @public */
 /** Sharing is loaded when it is first used: the page is smaller without it. */
 const sharing = () => import('./sharing/sharing.ts');
-
-export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
-  /** Web Crypto unless told otherwise; `client/node` has a faster one. */
-  engine?: Engine | undefined;
-  /** What is remembered of services and key bags between sessions. */
-  pins?: Pins | undefined;
-  /** Where headers of files are kept between sessions. */
-  headers?: HeaderCaches | undefined;
-  /** What is remembered of renamed files between sessions, so that a service cannot bring an earlier name back. */
-  revs?: RevStores | undefined;
-  /** What is remembered of the keys of other accounts, so that a service cannot exchange them. */
-  contacts?: ContactStores | undefined;
-  /** The service names itself as one that is known from these other addresses; called before it gets anything. */
-  onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-/** What a client remembers, so that a service cannot pass for another one, or give an older key bag than before. @public */
-export interface Pins {
-  of(username: string): PinStore;
-  /** The addresses of services and the ids that they had there, of all accounts. */
-  services(): Promise<{ server: string; serviceId: string }[]>;
-}
-
-/** What a person enters. @public */
-export interface Secrets {
-  username: string;
-  password: string;
-  /** Files under another passphrase than the account's password. */
-  passphrase?: string | undefined;
-  /**
-   * Send the password as it is, for accounts made by other clients. The service then knows it, so it opens
-   * no files: those need a passphrase.
-   */
-  raw?: boolean | undefined;
-  /** With `register`: an invitation, where the service wants one. */
-  invite?: string | undefined;
-  /** With `login`: of the second factor, where it is known already that the account has one. */
-  code?: string | undefined;
-  /** With `login`: what a passkey answered that the service asked for as second factor, in a FactorError. */
-  passkey?: PasskeyAnswer | undefined;
-  /** With `login`: called if the service takes a code. Without it, or where it takes none, that is a FactorError. */
-  askCode?: (() => Promise<string>) | undefined;
-  /** What the session is listed as. */
-  device?: string | undefined;
-  /** With `register`: another way to the keys, of 32 bytes, as `newRecoveryKey` makes them. Needs a password or passphrase that opens files. */
-  recoveryKey?: Bytes | undefined;
-}
-
-/** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. @public */
-export interface Kept {
-  username: string;
-  token: string;
-  kek?: Bytes | undefined;
-  /** The id of the passkey that the KEK is of. */
-  passkey?: string | undefined;
-  /** The password, unless the files are under a passphrase: then that. */
-  secret?: string | undefined;
-  /** The secret is the password, and the service does not know it: it also logs in. */
-  isPassword?: boolean | undefined;
-}
-
-/** The account at this address; refuses a service that is another one than before. */
-async function accountAt(
-  api: Api,
-  username: string,
-  { pins, onKnownElsewhere, signal }: ConnectOptions,
-): Promise<AccountName> {
-  const { service_id: serviceId } = await readServerInfo(api, { signal });
-  // One that cannot be read is told before anything is sent that it would have forbidden.
-  await pins?.of(username).load();
-  const known = (await pins?.services()) ?? [];
-  const here = known.filter(({ server }) => server === api.server);
-  if (here.length > 0 && here.every((one) => one.serviceId !== serviceId)) {
-    throw new TamperedError('service', 'the server at this address is another one than before');
-  }
-  const elsewhere = known.filter((one) => one.serviceId === serviceId && one.server !== api.server);
-  if (here.length === 0 && elsewhere.length > 0) {
-    onKnownElsewhere?.([...new Set(elsewhere.map(({ server }) => server))]);
-  }
-  return { serviceId, username };
-}
-
-/**
- * With the KDF profile that the service names: a number, never parameters. One that is not known is unsupported; one that is lower than
- * that of the newest key bag here would have this client send a secret that is easier to guess.
- */
-async function profiledAccount(
-  api: Api,
-  username: string,
-  options: ConnectOptions,
-): Promise<ProfiledAccount> {
-  const account = await accountAt(api, username, options);
-  const profile = await readProfile(api, username, options);
-  profileOf(profile);
-  if (profile < ((await options.pins?.of(username).load())?.profile ?? 0)) {
-    throw new TamperedError('profile', 'the server names an older KDF profile for this account than before');
-  }
-  return { ...account, profile };
-}
 
 /** One account on one service: keys, names, uploads and downloads. @public */
 export class Szafa {
@@ -232,22 +127,35 @@ export class Szafa {
       revs: new SeenRevs(revs?.of(username)),
     };
     this.#context = {
-      ...{ ...open, username, memory, places: new Places(open) },
+      ...{ ...open, username, memory, directories: new Directories(open) },
       tree: (options) => this.tree(options),
       uploadMarker: (path, options) => this.#uploadMarker(path, options),
     };
   }
 
-  /** Makes the account, with its keys, and logs in. */
+  /**
+   * Creates an account with its keys, and logs in.
+   * @throws KnownAccountError if this device knows keys of an account of that name; ApiError 409 if the name
+   * is taken, 403 if registration is closed or needs an invitation
+   */
   static register(options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
     return Szafa.#enter('register', options, secrets);
   }
 
+  /**
+   * Logs in.
+   * @throws FactorError if a second factor is missing or wrong; ApiError 401 for a wrong name or password;
+   * TamperedError if a different server answers at this address
+   */
   static login(options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
     return Szafa.#enter('login', options, secrets);
   }
 
-  /** Goes on with a token; with a KEK no request is made. Without a KEK or a secret only what needs no keys works. */
+  /**
+   * Continues a session by its token. With a KEK no request is made. Without a KEK and without a secret, only
+   * calls that need no keys work.
+   * @throws WrongPasswordError at the first use of the keys if the secret does not open them
+   */
   static async open(options: ConnectOptions, kept: Kept): Promise<Szafa> {
     const { username, token, secret, isPassword } = kept;
     const engine = options.engine ?? webEngine();
@@ -265,7 +173,12 @@ export class Szafa {
     return new Szafa(options, { api, engine, ...known });
   }
 
-  /** Comes back with the recovery key: a new password, a new recovery key, and the end of all sessions. */
+  /**
+   * Sets a new password and a new recovery key by means of the current recovery key, and logs in. All sessions
+   * of the account end.
+   * @throws WrongPasswordError if the name or the recovery key is wrong; UnchangedError or UnsettledError if
+   * the answer was lost
+   */
   static async recover(options: ConnectOptions, recovery: Recovery): Promise<Szafa> {
     const username = cleanUsername(recovery.username);
     const engine = options.engine ?? webEngine();
@@ -278,12 +191,18 @@ export class Szafa {
     return new Szafa(options, { api, engine, ...account, kek: await engine.hold(kek), authSecret });
   }
 
-  /** What a passkey is asked that comes in by itself. */
+  /**
+   * Returns the challenge for a passkey that logs in without name and password.
+   * @throws ApiError 404 if the server offers no passkeys
+   */
   static passkeyChallenge(options: ConnectOptions): Promise<PasskeyRequest> {
     return new Api(options).call('passkeyChallenge', { signal: options.signal });
   }
 
-  /** With a passkey that opens the keys; nobody has to say a name. */
+  /**
+   * Logs in with a passkey that opens the keys; no name is needed.
+   * @throws WrongPasswordError if the passkey opens no account here
+   */
   static async loginWithPasskey(options: ConnectOptions, passkey: EnteringPasskey): Promise<Szafa> {
     const engine = options.engine ?? webEngine();
     const api = new Api(options);
@@ -299,61 +218,29 @@ export class Szafa {
   }
 
   static async #enter(how: 'register' | 'login', options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
-    const { password, passphrase, raw, code, passkey, askCode, invite, device, recoveryKey } = secrets;
-    const username = cleanUsername(secrets.username);
-    const engine = options.engine ?? webEngine();
-    const api = new Api(options);
-    if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
-    const account =
-      how === 'login'
-        ? await profiledAccount(api, username, options)
-        : { ...(await accountAt(api, username, options)), profile: PROFILE };
-    // Before anything is sent: the new keys would be refused here, and the name would be taken.
-    if (how === 'register' && (await options.pins?.of(username).load()))
-      throw new KnownAccountError(username);
-    const derive = (secret: string) => deriveAccountKeys(engine, account, secret, account.profile);
-    const own = raw ? undefined : await derive(password);
-    const files = passphrase === undefined ? own : await derive(passphrase);
-    const authSecret = own?.authSecret ?? password;
-    const recovery =
-      how === 'register' && files && recoveryKey
-        ? await deriveRecoveryKeys(engine, account, recoveryKey)
-        : undefined;
-    const keks = files && { password: files.kek, recovery: recovery?.kek };
-    const bag = how === 'register' && keks ? await makeBag(engine, account, keks) : undefined;
-    const way = files && { type: 'password' as const, kek: files.kek };
-    const identity = bag && way ? await identityOfBag(engine, parseBag(bag), way) : {};
-    const credentials = {
-      username,
-      password: authSecret,
-      ...(device !== undefined && { device }),
-      ...(bag && { keys: toBase64Url(bag) }),
-      ...identity,
-      ...(recovery && { recovery: recovery.authSecret }),
-      ...(how === 'register' && invite !== undefined && { invite }),
-    };
-    const second = { ...(code !== undefined && { code }), ...(passkey && { passkey }) };
-    const session = await (how === 'register'
-      ? api.call('register', { body: credentials, signal: options.signal })
-      : logIn(api, { ...credentials, ...second }, askCode, options.signal));
-    api.token = session.token;
-    const kek = files && (await engine.hold(files.kek));
-    return new Szafa(options, { api, engine, ...account, kek, authSecret });
+    return new Szafa(options, await enter(how, options, secrets));
   }
 
+  /** The bearer token of this session; undefined after `logout`. */
   get token(): string | undefined {
     return this.api.token;
   }
 
-  /** That the keys are those of this account: see `Keys.check`. */
+  /**
+   * Fetches the key bag and checks that it is the one of this account; see `Keys.check`.
+   * @throws WrongPasswordError if the password does not open it; TamperedError if it is not what was seen
+   * before
+   */
   checkKeys(options?: CheckOptions): Promise<void> {
     return this.keys.check(options);
   }
 
+  /** Returns the space used and left. */
   quota(options?: CallOptions): Promise<Quota> {
     return this.api.call('quota', { ...options });
   }
 
+  /** Ends this session on the server. */
   async logout(options?: CallOptions): Promise<void> {
     await this.api.call('logout', { ...options });
     this.api.token = undefined;
@@ -375,16 +262,24 @@ export class Szafa {
   }
 
   /**
-   * Another password. All other sessions end; nothing is uploaded again. Where the answer is lost the service is asked which of the two
-   * counts: an UnchangedError says the old one, an UnsettledError that it could not be asked, and then the same call again tells.
+   * Changes the password. All other sessions end; no file is uploaded again.
+   * @param current the present password
+   * @returns `already` if an earlier attempt, whose answer was lost, has done it
+   * @throws WrongPasswordError if `current` is wrong; KeysChangedError if another device was faster;
+   * UnchangedError if the old password still counts; UnsettledError if the server could not be asked: call
+   * again to find out
    */
   changePassword(current: Proof, next: string, options?: CallOptions): Promise<Change> {
     return changePassword(this.#account(options?.signal), current, next);
   }
 
   /**
-   * Another passphrase, for the files, beside a password that stays; or the first one, which takes the files away from the password. The
-   * present one is needed where this session has no keys.
+   * Changes the passphrase of the files and keeps the password. The first passphrase separates the files from
+   * the password.
+   * @param proof the password
+   * @param options.current the present passphrase, needed if this session has no keys
+   * @returns `already` if an earlier attempt, whose answer was lost, has done it
+   * @throws as `changePassword`
    */
   changePassphrase(
     proof: Proof,
@@ -394,77 +289,115 @@ export class Szafa {
     return changePassphrase(this.#account(options.signal), proof, next, options.current);
   }
 
-  /** From now on this one, of `newRecoveryKey`, opens the account, and none before it. */
+  /**
+   * Sets the recovery key of the account; the one before no longer works.
+   * @param key 32 bytes, as `newRecoveryKey` makes them
+   * @throws as `changePassword`
+   */
   setRecoveryKey(proof: Proof, key: Bytes, options?: CallOptions): Promise<void> {
     return setRecoveryKey(this.#account(options?.signal), proof, key);
   }
 
   /**
-   * A new master key, for what is sealed from now on; `reseal` then takes the rest over. Passkeys and the recovery key before it open
-   * nothing any more, so an account that had a recovery key needs a new one. All other sessions end.
+   * Creates a new master key for everything that is sealed from now on; `finishRekey` converts the rest. All
+   * other sessions end, and passkeys no longer open the keys.
+   * @param recoveryKey a new recovery key; required if the account has one
+   * @throws SzafaError `recovery-needed` without it; otherwise as `changePassword`
    */
   replaceMaster(proof: Proof, recoveryKey: Bytes | undefined, options?: CallOptions): Promise<void> {
     return replaceMaster(this.#account(options?.signal), proof, recoveryKey);
   }
 
-  /** Seals what is under an earlier master key anew: file keys, names, names of directories. Cut off, the next call does the rest. */
+  /**
+   * Seals everything that is under an earlier master key again: file keys, names, names of directories. If it
+   * is interrupted, the next call does the rest.
+   * @returns how much was done, and what could not be
+   */
   reseal(options?: ResealOptions): Promise<Resealed> {
     return reseal(this.#context, options);
   }
 
   /**
-   * Reseals the rest after `replaceMaster` until nothing is left, and then retires the earlier master keys: readers refuse anything made
-   * with one of them. They stay in force (`retired` is false) while something cannot be resealed,
-   * unless `leaveRest`. Cut off anywhere, the same call does what is left.
+   * Reseals what `replaceMaster` left until nothing remains, then retires the earlier master keys: readers
+   * refuse anything that was made with them. If it is interrupted, call it again.
+   * @param options.leaveRest retire them even if something could not be resealed
+   * @returns `retired` is false if the earlier keys are still accepted
    */
   finishRekey(proof: Proof, options: FinishRekeyOptions = {}): Promise<FinishedRekey> {
     return finishRekey(this.#context, this.#account(options.signal), proof, options);
   }
 
-  /** What a login asks for beside the password. */
+  /** Returns the second factors of the account. */
   factors(options?: CallOptions): Promise<Factors> {
     return this.api.call('factors', { ...options });
   }
 
-  /** From now on a login needs a code of this secret, of `newTotpSecret`; the first one shows that the app has it. */
+  /**
+   * Turns two-factor authentication on.
+   * @param secret as `newTotpSecret` makes it
+   * @param code the first code of the app, which shows that it has the secret
+   * @throws FactorError if the code is wrong; WrongPasswordError
+   */
   setTotp(proof: Proof, secret: string, code: string, options?: CallOptions): Promise<void> {
     return setTotp(this.#account(options?.signal), proof, secret, code);
   }
 
-  /** From now on a login takes no code. A passkey will do as well: a FactorError for neither has what it is to sign. */
+  /**
+   * Turns codes off.
+   * @param second a code, or the answer of a passkey
+   * @throws FactorError without either: it has the challenge for a passkey
+   */
   removeTotp(proof: Proof, second: Second, options?: CallOptions): Promise<void> {
     return removeTotp(this.#account(options?.signal), proof, second);
   }
 
-  /** What the browser makes a new passkey with. */
+  /** Returns the options with which a browser creates a new passkey. */
   newPasskey(options?: CallOptions): Promise<NewPasskeyRequest> {
     return newPasskey(this.#account(options?.signal));
   }
 
-  /** From now on a login with the password needs a second factor, which this passkey is one of; with a secret it also logs in by itself. */
+  /**
+   * Adds a passkey. From now on a login with the password needs a second factor; with `made.secret` the
+   * passkey also logs in by itself.
+   * @throws WrongPasswordError; KeysChangedError if another device changed the keys
+   */
   addPasskey(proof: Proof, made: MadePasskey, options?: CallOptions): Promise<void> {
     return addPasskey(this.#account(options?.signal), proof, made);
   }
 
-  /** Other sessions that were opened with it end. */
+  /**
+   * Removes a passkey. Other sessions that were opened with it end.
+   * @throws WrongPasswordError; KeysChangedError if another device changed the keys
+   */
   removePasskey(proof: Proof, id: string, options?: CallOptions): Promise<void> {
     return removePasskey(this.#account(options?.signal), proof, id);
   }
 
+  /** Lists the sessions and tokens of the account, the latest first. */
   sessions(options?: CallOptions): Promise<ListedSession[]> {
     return this.api.call('listSessions', { ...options }).then(({ sessions }) => sessions);
   }
 
+  /**
+   * Ends a session or token.
+   * @throws ApiError 404 if there is none
+   */
   async endSession(id: string, options?: CallOptions): Promise<void> {
     await this.api.call('endSession', { params: { session_id: id }, ...options });
   }
 
-  /** All but this one; how many there were. */
+  /**
+   * Ends all sessions and tokens but this one.
+   * @returns how many were ended
+   */
   async endOtherSessions(options?: CallOptions): Promise<number> {
     return (await this.api.call('endSessions', { ...options })).ended;
   }
 
-  /** The account with all that it has, for good. */
+  /**
+   * Deletes the account with all its files, for good.
+   * @throws ApiError 403 if the password is wrong
+   */
   async deleteAccount({ password, raw }: Proof, options?: CallOptions): Promise<void> {
     const { api, engine } = this;
     const signal = options?.signal;
@@ -477,7 +410,11 @@ export class Szafa {
     await this.#options.pins?.of(this.username).forget();
   }
 
-  /** All files, or those of one directory (0 is the root), in the service's order: newest first, it says. */
+  /**
+   * Lists all files as the server orders them, which should be newest first. Names are verified; `problem` of
+   * an entry says what is wrong with it.
+   * @param options.dirId only this directory; 0 is the root
+   */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
     const entries = await listEntries(this.#context, this.#ownPages(options), options);
     await breakTies(this.#context, entries, options.signal);
@@ -495,27 +432,30 @@ export class Szafa {
     }
   }
 
-  /** All files and folders, as they are now. */
+  /** Returns all files and folders as they are now. A tree does not change later. */
   async tree(options?: CallOptions): Promise<Tree> {
     return new Tree(...(await Promise.all([this.list(options), this.dirs(options)])));
   }
 
-  /** These files, of one name or of several, newest first by the time that is sealed into each. */
+  /** Orders the given files by the time that is sealed into each, newest first. */
   versions(entries: readonly Entry[], options?: CallOptions): Promise<Version[]> {
     return versionsOf(this.#context, entries, options?.signal);
   }
 
-  /** What is kept of a folder, by what stands for it. */
+  /** Returns the attributes that are stored for a folder: mode and times. */
   folderAttributes(folder: Pick<Folder, 'markers'>, options?: CallOptions): Promise<Attributes> {
     return readAttributes(this.#context, folder, options?.signal);
   }
 
-  /** Keeps mode and times of a folder; nothing is sent if they are kept already. */
+  /** Stores mode and times of a folder; sends nothing if they are stored already. */
   recordFolder(path: string, options?: FolderOptions): Promise<'made' | 'changed' | 'same'> {
     return recordFolder(this.#context, path, options);
   }
 
-  /** Other attributes for a file of this path, whose bytes stay; undefined removes one. */
+  /**
+   * Changes attributes of a file; its bytes stay. An undefined attribute is removed.
+   * @throws ConflictError if another device changed the file
+   */
   async setAttributes(
     { entry, path }: Move,
     attributes: AttributesChange,
@@ -524,45 +464,68 @@ export class Szafa {
     await resealPaths(this.#context, [{ entry, path, attributes: () => attributes }], options);
   }
 
-  /** What the service has as directories: folders at the top. */
+  /** Lists the directories on the server, which are the folders at the first level. */
   dirs(options?: CallOptions): Promise<DirEntry[]> {
-    return this.#context.places.list(options);
+    return this.#context.directories.list(options);
   }
 
-  /** A new directory under a sealed name; `plain` shows the name to the service. */
+  /**
+   * Creates a directory under a sealed name.
+   * @param options.plain show the name to the server
+   * @returns its id
+   */
   makeDir(name: string, options?: CallOptions & { plain?: boolean }): Promise<number> {
-    return this.#context.places.make(name, options);
+    return this.#context.directories.make(name, options);
   }
 
-  /** What is in it lies in the root then; one that is not there any more is fine. */
+  /** Removes a directory; its files move to the root. A directory that is gone already is no error. */
   removeDir(dirId: number, options?: CallOptions): Promise<void> {
-    return this.#context.places.remove(dirId, options);
+    return this.#context.directories.remove(dirId, options);
   }
 
-  /** Gives files other paths, each with all its versions; up to a thousand records at once, all or none. */
+  /**
+   * Moves files to other paths, each with all its versions. Up to a thousand records change at once, all or
+   * none.
+   * @throws ExistsError if something is there; ConflictError if another device changed a file
+   */
   rename(moves: readonly Move[], options?: MoveOptions): Promise<void> {
     return rename(this.#context, moves, options);
   }
 
-  /** The same for a folder with all that is in it. */
+  /**
+   * Moves a folder with everything in it.
+   * @throws ExistsError; ConflictError
+   */
   renameFolder(from: string, to: string, options?: MoveOptions): Promise<void> {
     return renameFolder(this.#context, from, to, options);
   }
 
-  /** An empty folder, at any depth. */
+  /**
+   * Creates an empty folder, at any depth.
+   * @throws ExistsError if a file is there
+   */
   makeFolder(path: string, options?: FolderOptions): Promise<void> {
     return makeFolder(this.#context, path, options);
   }
 
-  /** A copy of this version at another path, or as the newest of its own; the id of the new file. */
+  /**
+   * Copies one version of a file to another path, or makes it the newest version of its own path.
+   * @returns the id of the new file
+   * @throws ExistsError
+   */
   copyTo(entry: Entry, path: string, options?: CopyOptions): Promise<string> {
     return copyTo(this.#context, entry, path, options);
   }
 
-  /** Seals and sends as it reads. What has a length and can be read again is resumed; a stream is not. */
+  /**
+   * Encrypts and uploads a file while it is read. A source of known size that can be read again is resumed by
+   * `options.journal`; a stream is not.
+   * @throws FileChangedError if the source changed while it was read; NameError for a path that cannot be
+   * stored; ApiError 507 if the quota is used up
+   */
   async upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
     const { plainName: plain, signal } = options;
-    const dirId = await this.#context.places.of(checkPath(options.path), { plain, signal });
+    const dirId = await this.#context.directories.ensureFor(checkPath(options.path), { plain, signal });
     let picture: Bytes | undefined;
     const onThumbnail = (sealed: Bytes) => {
       picture = sealed;
@@ -577,48 +540,73 @@ export class Szafa {
     return result;
   }
 
-  /** The small picture of a file; undefined where it has none. */
+  /**
+   * Returns the thumbnail of a file; undefined if it has none.
+   * @throws TamperedError if the one on the server is not that of the file
+   */
   async thumbnail(entry: Entry, options?: CallOptions): Promise<Bytes | undefined> {
     const found = (await this.thumbnails([entry], options)).get(entry.fileId);
     if (found?.problem) throw found.problem;
     return found?.bytes;
   }
 
-  /** The same of many, by the ids of the files: a few requests for all of them. */
+  /** Returns the thumbnails of many files by their ids, with a few requests. */
   thumbnails(entries: readonly Entry[], options?: CallOptions): Promise<Map<string, Thumbnail>> {
     return readThumbnails(this.#context, entries, options);
   }
 
-  /** A small picture for a file that has none; false where it has one. */
+  /**
+   * Adds a thumbnail to a file that has none.
+   * @returns false if it has one
+   */
   putThumbnail(entry: Entry, bytes: Uint8Array, options?: CallOptions): Promise<boolean> {
     return writeThumbnail(this.#context, entry, bytes, options);
   }
 
-  /** Puts these records into the trash; a thousand at once, all or none. Of a file with versions, name them all. */
+  /**
+   * Moves records to the trash, a thousand at once, all or none. Pass all versions of a file to trash the
+   * file.
+   * @throws ConflictError if one of them is gone
+   */
   trash(entries: readonly Entry[], options?: TreeOptions): Promise<void> {
     return trash(this.#context, entries, options);
   }
 
-  /** Takes these out of the trash. */
+  /**
+   * Moves records out of the trash.
+   * @throws ConflictError if one of them is gone
+   */
   restore(entries: readonly Entry[], options?: TreeOptions): Promise<void> {
     return restore(this.#context, entries, options);
   }
 
+  /** Lists the trash, the latest first. */
   listTrash(options?: CallOptions): Promise<TrashEntry[]> {
     return listTrash(this.#context, options?.signal);
   }
 
-  /** Deletes what is in the trash for good: these, or all of it; how many that were. */
+  /**
+   * Deletes the trash for good.
+   * @param options.entries only these
+   * @returns how many were deleted
+   */
   emptyTrash(options?: TreeOptions & { entries?: readonly Entry[] | undefined }): Promise<number> {
     return emptyTrash(this.#context, options);
   }
 
-  /** Puts a folder into the trash, with all that is in it; those are the result. */
+  /**
+   * Moves a folder with everything in it to the trash.
+   * @returns the records that were moved
+   * @throws ConflictError if there is no such folder
+   */
   removeFolder(path: string, options?: TreeOptions): Promise<Entry[]> {
     return removeFolder(this.#context, path, options);
   }
 
-  /** Puts older versions of a file into the trash; those are the result. */
+  /**
+   * Moves older versions of a file to the trash.
+   * @returns the versions that were moved
+   */
   async prune(node: FileNode, options: PruneOptions = {}): Promise<Entry[]> {
     const older = prunable(node, options);
     await trash(this.#context, older, options);
@@ -627,57 +615,67 @@ export class Szafa {
 
   async #uploadMarker(path: string, folder: FolderOptions = {}): Promise<void> {
     const { plain, mode, special, mtime, nanos, after, signal } = folder;
-    const dirId = await this.#context.places.of(path, { plain, signal });
+    const dirId = await this.#context.directories.ensureFor(path, { plain, signal });
     const options = { path, dirId, type: 'inode/directory', mode, special, mtime, nanos, after, signal };
     await new Upload(this.#context, bytesSource(new Uint8Array(0)), options).run();
   }
 
-  /** The uploads of this account that a journal remembers, and that can go on. */
+  /** Lists the uploads of this account that can be resumed by this journal. */
   unfinished(journal: Journal, options?: CallOptions): Promise<Unfinished[]> {
     return listUnfinished(this.#context, journal, options?.signal);
   }
 
-  /** Bytes of an unfinished upload's file that the service has, of one that a journal remembers. */
+  /** Returns how many bytes of an unfinished upload the server has. */
   storedOf(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<number> {
     return storedOf(this.#context, journal, unfinished, options?.signal);
   }
 
-  /** Forgets an upload that a journal remembers, and cancels it on the service. */
+  /** Cancels an unfinished upload: on the server and in the journal. */
   abandon(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<void> {
     return abandon(this.#context, journal, unfinished, options?.signal);
   }
 
-  /** Opens and verifies a file's header; its volumes are read from the result. */
+  /**
+   * Opens and verifies the header of a file; volumes are read from the result.
+   * @param options.record the entry in the list; without it the server chooses which of the files it returns
+   * @throws TamperedError; RetiredKeyError; UnsupportedError; ApiError 404
+   */
   openFile(fileId: string, options: OpenOptions = {}): Promise<RemoteFile> {
     return openFile(this.#context, fileId, options);
   }
 
-  /** A link by which others get these files as they are now, without an account; whoever has it has them. */
+  /**
+   * Creates a link that opens these files, as they are now, without an account. Anyone who has the link can
+   * open them.
+   * @throws ConflictError if a file is gone
+   */
   async shareLink(items: readonly ShareItem[], options?: LinkOptions): Promise<Link> {
     return (await sharing()).makeLink(this.#context, items, options);
   }
 
   /**
-   * Shares these files, as they are now, with another account of this service and nobody else; the id of the share. The first time
-   * the keys that the service gives for that name are believed, and pinned: compare fingerprints to be sure.
+   * Shares these files, as they are now, with another account of this server. The first time, the keys that
+   * the server returns for that name are trusted and pinned: compare fingerprints to be sure.
+   * @returns the id of the share
+   * @throws ContactChangedError if the account has different keys than before
    */
   async shareWith(username: string, items: readonly ShareItem[], options?: ShareOptions): Promise<string> {
     const context = { ...this.#context, contacts: await this.#loadContacts() };
     return (await sharing()).shareWith(context, username, items, options);
   }
 
-  /** What other accounts share with this one, the latest first. */
+  /** Lists what other accounts share with this one, the latest first. */
   async sharedWithMe(options?: CallOptions): Promise<ReceivedShare[]> {
     const context = { ...this.#context, contacts: await this.#loadContacts() };
     return (await sharing()).listReceived(context, options?.signal);
   }
 
-  /** Puts away what another account shares with this one: it ends. */
+  /** Removes what another account shares with this one; the share ends. */
   async endReceived(id: string, options?: CallOptions): Promise<void> {
     await this.api.call('endReceived', { params: { share_id: id }, ...options });
   }
 
-  /** What others compare with what they see of this account. */
+  /** Returns the fingerprint of this account, for others to compare. */
   async fingerprint(options?: CallOptions): Promise<string> {
     return fingerprintText(await this.keys.identity(options?.signal));
   }
@@ -688,52 +686,66 @@ export class Szafa {
     return this.#contacts;
   }
 
-  /** The keys of another account, to be compared. */
+  /**
+   * Fetches the keys of another account, to compare their fingerprint.
+   * @throws ContactChangedError if they differ from the pinned ones
+   */
   async contact(username: string, options?: CallOptions): Promise<Contact> {
     return (await this.#loadContacts()).show(username, options?.signal);
   }
 
-  /** What is remembered of the keys of another account, without asking the service; undefined where nothing is. */
+  /** Returns the pinned keys of another account without a request; undefined if none are pinned. */
   async rememberedContact(username: string): Promise<Contact | undefined> {
     return (await this.#loadContacts()).remembered(username);
   }
 
-  /** Two people have compared the fingerprint that `contact` gave. */
+  /** Marks the keys of a contact as compared in person. */
   async verifyContact(username: string, options?: CallOptions): Promise<Contact> {
     return (await this.#loadContacts()).verify(username, options?.signal);
   }
 
-  /** Keys of another fingerprint than before are right: this one comes from the account's owner. */
+  /**
+   * Pins the new keys of a contact.
+   * @param fingerprint as the owner of the account reads it out
+   * @throws SzafaError if the server returns keys of another fingerprint
+   */
   async acceptContact(username: string, fingerprint: string, options?: CallOptions): Promise<Contact> {
     return (await this.#loadContacts()).accept(username, fingerprint, options?.signal);
   }
 
-  /** What this account shares, by links and with accounts, the latest first; those that are over for a month. */
+  /** Lists the links and shares of this account, the latest first; ended ones for a month. */
   async links(options?: CallOptions): Promise<OwnLink[]> {
     return (await sharing()).listLinks(this.#context, options?.signal);
   }
 
-  /** A link by which others upload into a folder of this account, without one of their own. */
+  /** Creates a file request: a link by which others upload into a folder of this account. */
   async requestLink(options: RequestOptions): Promise<FileRequest> {
     return (await sharing()).makeRequest(this.#context, options);
   }
 
-  /** What this account asks for, the latest first; those that are over for a month. */
+  /** Lists the file requests of this account, the latest first; ended ones for a month. */
   async requests(options?: CallOptions): Promise<OwnRequest[]> {
     return (await sharing()).listRequests(this.#context, options?.signal);
   }
 
-  /** From now on nobody uploads by it. What was delivered stays. One that is over leaves the list. */
+  /** Ends a file request; delivered files stay. An ended one is removed from the list. */
   async endRequest(id: string, options?: CallOptions): Promise<void> {
     await this.api.call('endRequest', { params: { request_id: id }, ...options });
   }
 
-  /** Files that came by a request, and that were not taken over yet: they are in no list and no tree. */
+  /**
+   * Lists the files that came by a request and were not accepted yet. They are in no list and no tree.
+   */
   async deliveries(options?: CallOptions): Promise<Delivery[]> {
     return (await sharing()).listDeliveries(this.#context, options?.signal);
   }
 
-  /** Makes a delivery a file of one's own, in the folder of its request or in another one; its path. */
+  /**
+   * Turns a delivery into a file of this account.
+   * @param options.folder where it goes; the folder of its request by default
+   * @returns its path
+   * @throws ConflictError if it is gone
+   */
   async takeOver(delivery: Delivery, options?: TakeOverOptions): Promise<string> {
     return (await sharing()).takeOver(this.#context, delivery, options);
   }
@@ -743,17 +755,23 @@ export class Szafa {
     return (await sharing()).listSealedIds(this.#context, options?.signal);
   }
 
-  /** Deletes a delivery for good; a ConflictError where it is one no more. */
+  /**
+   * Deletes a delivery for good.
+   * @throws ConflictError if it is not a delivery any more
+   */
   async dropDelivery(delivery: Delivery, options?: CallOptions): Promise<void> {
     return (await sharing()).dropDelivery(this.#context, delivery, options?.signal);
   }
 
-  /** From now on nobody gets anything by it. One that is over leaves the list. */
+  /** Ends a link or share. An ended one is removed from the list. */
   async endShare(id: string, options?: CallOptions): Promise<void> {
     await this.api.call('endShare', { params: { share_id: id }, ...options });
   }
 
-  /** Deletes one record for good, without the trash. */
+  /**
+   * Deletes one record for good, without the trash.
+   * @throws ApiError 404 if it is gone
+   */
   async remove(fileId: string, options?: CallOptions): Promise<void> {
     await this.api.call('deleteFile', { params: { file_id: fileId }, ...options });
   }

@@ -1,11 +1,11 @@
 /** What an upload tells of itself. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Sent } from '../src/transfers/upload/progress.ts';
+import { ProgressTracker } from '../src/transfers/upload/progress.ts';
 
 test('progress tells what the service has from what is on its way, and takes nothing back', () => {
   const told: unknown[] = [];
-  const sent = new Sent(300, ({ done, stored, total }) => told.push([done, stored, total]));
+  const sent = new ProgressTracker(300, ({ done, stored, total }) => told.push([done, stored, total]));
   sent.begin(100);
   sent.move(2, 60, 100);
   sent.move(2, 50, 100);

@@ -394,7 +394,12 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
       registration: 'open',
     });
     between.requests.length = 0;
-    assertError(await device.run(['login'], { env }), 1, /another one than before/, /do not use this server/);
+    assertError(
+      await device.run(['login'], { env }),
+      1,
+      /a different server now answers/,
+      /do not use this server/,
+    );
     assert.deepEqual([...new Set(between.requests.map((one) => one.path))], ['/api/service']);
     between.inward = (_path, body) => body;
     // It has moved, or another one says that it is this one: told before anything is sent.

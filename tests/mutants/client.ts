@@ -628,14 +628,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'volumes that the service has are sent again',
-    file: 'client/src/transfers/upload/push.ts',
+    file: 'client/src/transfers/upload/session.ts',
     find: '.filter((idx) => !here.has(idx))',
     replace: '.filter((idx) => here.size >= 0 || idx)',
     tests: [UPLOAD],
   },
   {
     name: 'the memory of a sent volume is not given back',
-    file: 'client/src/transfers/upload/push.ts',
+    file: 'client/src/transfers/upload/session.ts',
     find: 'sealed.release();',
     replace: 'void sealed;',
     tests: [MEMORY],
@@ -670,14 +670,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a volume of the service that nobody remembers is taken for our own',
-    file: 'client/src/transfers/upload/upload.ts',
+    file: 'client/src/transfers/upload/session.ts',
     find: 'if (!record) return undefined;',
     replace: 'if (!record) continue;',
     tests: [UPLOAD],
   },
   {
     name: 'a volume is sent without being remembered',
-    file: 'client/src/transfers/upload/push.ts',
+    file: 'client/src/transfers/upload/session.ts',
     find: 'if (isNew) await log?.volume(idx, sealed);',
     replace: '',
     tests: [UPLOAD],
@@ -1211,7 +1211,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a damaged pin shows only after the login was sent',
-    file: 'client/src/szafa.ts',
+    file: 'client/src/accounts/connect.ts',
     find: '  await pins?.of(username).load();\n',
     replace: '',
     tests: [BAG_ATTACKS],
@@ -1232,7 +1232,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a lower KDF profile than before is derived by',
-    file: 'client/src/szafa.ts',
+    file: 'client/src/accounts/connect.ts',
     find: 'if (profile < ((await options.pins?.of(username).load())?.profile ?? 0)) {',
     replace: 'if (profile < 0) {',
     tests: [BAG_ATTACKS],
@@ -1310,14 +1310,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a service that is another one than before is given the secret',
-    file: 'client/src/szafa.ts',
+    file: 'client/src/accounts/connect.ts',
     find: 'here.length > 0 && here.every(',
     replace: 'here.length > 9 && here.every(',
     tests: [BAG_ATTACKS],
   },
   {
     name: 'a service that names itself as another is not told of',
-    file: 'client/src/szafa.ts',
+    file: 'client/src/accounts/connect.ts',
     find: 'if (here.length === 0 && elsewhere.length > 0) {',
     replace: 'if (here.length === 0 && elsewhere.length > 9) {',
     tests: [BAG_ATTACKS],

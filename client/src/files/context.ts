@@ -1,12 +1,12 @@
 import type { CallOptions } from '../call.ts';
 import type { OpenContext } from '../transfers/download/remote-file.ts';
 import type { UploadOptions } from '../transfers/upload/options.ts';
-import type { Places } from './directories.ts';
+import type { Directories } from './directories.ts';
 import type { Tree } from './tree.ts';
 
 /** What works on a tree needs. */
 export interface TreeContext extends OpenContext {
-  places: Places;
+  directories: Directories;
   /** Listed anew. */
   tree(options?: CallOptions): Promise<Tree>;
   /** A file of no bytes, whose path ends in a slash. */

@@ -11,7 +11,7 @@ import { dirNameOf } from './paths.ts';
 type DirOptions = CallOptions & { plain?: boolean | undefined };
 
 /** The directories of one account, looked up once until somebody lists them again. */
-export class Places {
+export class Directories {
   readonly #context: OpenContext;
   #known: Promise<DirEntry[]> | undefined;
   readonly #making = new Map<string, Promise<number>>();
@@ -65,7 +65,7 @@ export class Places {
   }
 
   /** Where a path is filed, in a directory that is made when it is not there; null is the root. */
-  async of(path: string, { plain, signal }: DirOptions = {}): Promise<number | null> {
+  async ensureFor(path: string, { plain, signal }: DirOptions = {}): Promise<number | null> {
     const first = dirNameOf(path);
     if (first === undefined) return null;
     const name = plain ? cleanDirName(first) : first;

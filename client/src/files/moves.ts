@@ -51,7 +51,7 @@ export async function renameFolder(
   );
   await resealPaths(context, [...planMoves(tree, nodes, options.asVersion), ...markers], options);
   if (nodes.length + markers.length === 0 && !tree.folder(to)) await makeAt(context, to, options);
-  if (folder.dirId !== undefined) await context.places.remove(folder.dirId, options);
+  if (folder.dirId !== undefined) await context.directories.remove(folder.dirId, options);
 }
 
 /** An empty folder. */
@@ -71,7 +71,7 @@ async function makeAt(context: TreeContext, path: string, options: FolderOptions
   const { mode, mtime, signal } = options;
   const isPlain = mode === undefined && mtime === undefined;
   if (isPlain && parentOf(path) === '' && dirNameOf(`${path}/`) !== undefined)
-    await context.places.ensure(path, { signal });
+    await context.directories.ensure(path, { signal });
   else await context.uploadMarker(`${path}/`, options);
 }
 
@@ -101,8 +101,8 @@ async function cloneAs(
   { entry, path, gen, attributes }: Resealing,
   signal?: AbortSignal,
 ): Promise<string> {
-  const { api, places } = context;
-  const dirId = await places.of(path, { signal });
+  const { api, directories } = context;
+  const dirId = await directories.ensureFor(path, { signal });
   const fileId = await cloneInto(context, entry.fileId, dirId, signal);
   try {
     const record = { ...entry.record, file_id: fileId };

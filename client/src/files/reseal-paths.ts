@@ -56,10 +56,10 @@ async function resealOne(
   { entry, path, gen, thumbnail, attributes }: Resealing,
   signal: AbortSignal | undefined,
 ): Promise<Sealed> {
-  const { api, engine, keys, places } = context;
+  const { api, engine, keys, directories } = context;
   const { record, fileId } = entry;
   if (entry.problem) throw entry.problem;
-  const dirId = await places.of(path, { signal });
+  const dirId = await directories.ensureFor(path, { signal });
   const head = await readHead(api, fileId, signal).catch((error: unknown) => {
     throw error instanceof ApiError && error.status === 404 ? new ConflictError([entry.path]) : error;
   });

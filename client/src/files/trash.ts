@@ -104,7 +104,7 @@ export async function removeFolder(
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
   const all = [...files, ...markers];
   await trash(context, all, options);
-  if (folder.dirId !== undefined) await context.places.remove(folder.dirId, options);
+  if (folder.dirId !== undefined) await context.directories.remove(folder.dirId, options);
   return all;
 }
 

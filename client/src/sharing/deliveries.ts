@@ -212,7 +212,7 @@ export async function takeOver(
   delivery: Delivery,
   { signal, given, ...options }: TakeOverOptions = {},
 ): Promise<string> {
-  const { api, engine, keys, places, revs } = context;
+  const { api, engine, keys, directories, revs } = context;
   const folder = options.folder ?? delivery.folder;
   if (folder === undefined) throw new SzafaError('no-folder', 'its request is gone: say where it goes');
   const { fileId, requestId, record } = delivery;
@@ -227,7 +227,7 @@ export async function takeOver(
   const tree = options.tree ?? (await context.tree({ signal }));
   const taken = { has: (path: string) => tree.has(path) || given?.has(path) === true };
   const path = freePath(taken, joinPath(folder, nameOf(file)));
-  const dirId = await places.of(path, { signal });
+  const dirId = await directories.ensureFor(path, { signal });
   const master = await keys.current(signal);
   const { layout, totalSha256 } = file;
   const metadata = {

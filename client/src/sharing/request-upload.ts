@@ -17,7 +17,7 @@ import {
 } from '@szafa/format';
 import { type CompleteBody, deliveryName, limits } from '@szafa/protocol';
 import { Api, type ApiOptions, linkHeaders } from '../call.ts';
-import { ApiError, FileChangedError, SzafaError } from '../errors.ts';
+import { ApiError, FileChangedError } from '../errors.ts';
 import { cancelTransfer, completeTransfer, receivedVolumes } from '../transfers/calls.ts';
 import { waitFor } from '../transfers/upload/claims.ts';
 import { sizesOf } from '../transfers/upload/description.ts';
@@ -30,8 +30,8 @@ import {
 } from '../transfers/upload/journal.ts';
 import type { VolumeMemory } from '../transfers/upload/memory.ts';
 import type { UploadProgress } from '../transfers/upload/options.ts';
-import { push } from '../transfers/upload/push.ts';
 import { Sender } from '../transfers/upload/sender.ts';
+import { recallTransfer, sendAndComplete, type Transfer } from '../transfers/upload/session.ts';
 import type { Source } from '../transfers/upload/source.ts';
 import { VolumeSupply } from '../transfers/upload/supply.ts';
 
@@ -181,17 +181,6 @@ export async function abandon(
   await log.end();
 }
 
-/** How often a service may say that volumes it had taken are missing. */
-const ROUNDS = 3;
-
-interface Begun {
-  transferId: string;
-  supply: VolumeSupply;
-  here: Set<number>;
-  description: CompleteBody | undefined;
-  resumed: boolean;
-}
-
 /** Reads, seals, remembers and sends one volume after the other; the token of the upload comes from its file key, so that nothing else need be kept. */
 export class RequestUpload {
   readonly #context: RequestContext;
@@ -241,7 +230,7 @@ export class RequestUpload {
     }
   }
 
-  async #resume(): Promise<Begun | undefined> {
+  async #resume(): Promise<Transfer | undefined> {
     const remembered = await this.#log?.load();
     if (!remembered) return undefined;
     const { state } = remembered;
@@ -264,22 +253,13 @@ export class RequestUpload {
     return undefined;
   }
 
-  async #found({ state, volumes, completing }: Remembered): Promise<Begun | undefined> {
+  #found(remembered: Remembered): Promise<Transfer | undefined> {
     const { engine } = this.#context;
-    const { transferId, layout } = state;
-    const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
-    const here = new Set<number>();
-    for (const { idx, sha256 } of await receivedVolumes(this.#api, transferId, this.#signal)) {
-      const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
-      if (!record) return undefined;
-      records.set(idx, record);
-      here.add(idx);
-    }
-    const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
-    return { transferId, supply, here, description: completing?.description, resumed: true };
+    const { signal } = this.#options;
+    return recallTransfer({ api: this.#api, engine, source: this.#source, signal }, remembered);
   }
 
-  async #begin(): Promise<Begun> {
+  async #begin(): Promise<Transfer> {
     const { engine } = this.#context;
     const layout = visitorsLayout(this.#source.size, this.#options.volumeSize);
     const secrets = newSecrets(engine);
@@ -296,7 +276,7 @@ export class RequestUpload {
     });
     this.#api.token = await tokenOf(engine, secrets);
     await this.#log?.begin({ ...state, transferId });
-    return { transferId, supply, here: new Set(), description: undefined, resumed: false };
+    return { transferId, supply, here: new Set(), description: undefined, resumed: false, grown: false };
   }
 
   async #describe({ secrets, layout }: VolumeSupply, total: string): Promise<CompleteBody> {
@@ -318,39 +298,29 @@ export class RequestUpload {
     };
   }
 
-  async #finish(begun: Begun): Promise<DeliveryResult> {
-    const { engine } = this.#context;
-    const { transferId, supply, resumed } = begun;
-    const already = resumed ? begun.here.size : 0;
-    const { size } = supply.layout;
-    let grown = size < this.#source.size;
-    for (let round = 1; round <= ROUNDS; round++) {
-      await push(this.#context, this.#sender, this.#log, { ...begun, streamed: true }, this.#options.signal);
-      grown = (await supply.confirm(this.#options.signal)) || grown;
+  async #finish(begun: Transfer): Promise<DeliveryResult> {
+    const { engine, memory } = this.#context;
+    const { supply } = begun;
+    const already = begun.resumed ? begun.here.size : 0;
+    const { signal } = this.#options;
+    const session = { engine, memory, sender: this.#sender, log: this.#log, signal };
+    await sendAndComplete(session, begun, true, async () => {
       if (!begun.description) {
         const total = (await totalSha256(engine, supply.digests)).toHex();
         begun.description = await this.#describe(supply, total);
-        // Whoever has to ask again says the same.
+        // A repeated `complete`, even by another process, must say the same.
         await this.#log?.complete(begun.description, 0);
       }
-      const answer = await completeTransfer(this.#api, transferId, begun.description, this.#signal);
-      if ('file_id' in answer) {
-        await this.#log?.end();
-        return { resumed: already, size, grown };
-      }
-      begun.here = new Set(answer.received);
-    }
-    throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
+      return completeTransfer(this.#api, begun.transferId, begun.description, { signal });
+    });
+    await this.#log?.end();
+    return { resumed: already, size: supply.layout.size, grown: begun.grown };
   }
 
   /** Nothing more is sealed under its key. */
-  async #giveUp({ transferId }: Begun): Promise<void> {
+  async #giveUp({ transferId }: Transfer): Promise<void> {
     // The service clears abandoned uploads away by itself.
     await cancelTransfer(this.#api, transferId, { signal: AbortSignal.timeout(5_000) }).catch(() => {});
     await this.#log?.end();
-  }
-
-  get #signal() {
-    return { signal: this.#options.signal };
   }
 }

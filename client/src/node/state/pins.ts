@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDigest, isWhole, type Pin } from '@szafa/format';
+import type { Pins } from '../../accounts/connect.ts';
 import { SzafaError } from '../../errors.ts';
 import type { RevStores } from '../../files/seen-revs.ts';
 import type { ContactPin, ContactStores } from '../../sharing/contacts.ts';
-import type { Pins } from '../../szafa.ts';
 import { readIfPresent, writeAtomic, writeIfAbsent } from './atomic-file.ts';
 
 /** Returns the path of the file that belongs to these names. */

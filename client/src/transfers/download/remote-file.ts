@@ -41,7 +41,7 @@ import { eachFile } from '../../files/calls.ts';
 import { plainNameOf } from '../../files/display-names.ts';
 import { belowFirst } from '../../files/paths.ts';
 import type { SeenRevs } from '../../files/seen-revs.ts';
-import { lanesFor, unlessAborted } from '../../pool.ts';
+import { concurrencyFor, unlessAborted } from '../../pool.ts';
 import type { VolumeAnswer } from '../calls.ts';
 import { readVolume, readVolumeHeaders, volumeReader } from '../calls.ts';
 import type { HeaderCache } from './header-cache.ts';
@@ -703,7 +703,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     const { count, size } = this.layout;
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-    const ahead = lanesFor(largestVolume(this.layout), options.parallel ?? PARALLEL);
+    const ahead = concurrencyFor(largestVolume(this.layout), options.parallel ?? PARALLEL);
     const flying: Promise<OpenedVolume>[] = [];
     let done = 0;
     let next = 1;

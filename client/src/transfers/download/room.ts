@@ -1,5 +1,5 @@
 import { type Layout, largestVolume } from '@szafa/format';
-import { lanesFor, unlessAborted } from '../../pool.ts';
+import { concurrencyFor, unlessAborted } from '../../pool.ts';
 import { MOST_BYTES, VolumeMemory } from '../upload/memory.ts';
 
 const PARALLEL = 4;
@@ -14,7 +14,7 @@ export async function inRoom<T>(
   work: (lanes: number) => Promise<T>,
 ): Promise<T> {
   const largest = largestVolume(layout);
-  const lanes = lanesFor(largest, parallel, MOST_BYTES);
+  const lanes = concurrencyFor(largest, parallel, MOST_BYTES);
   const room = memory.take(Math.min(layout.size, lanes * largest));
   try {
     await unlessAborted(room, signal);

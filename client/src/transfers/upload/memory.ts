@@ -1,7 +1,7 @@
 /** What volumes on their way may take together; one that is larger goes alone. */
 export const MOST_BYTES = 64 * 1024 * 1024;
 
-export interface Room {
+export interface MemoryLease {
   /** Gives so many of its bytes back, or what is left of them. */
   release(bytes?: number): void;
 }
@@ -16,7 +16,7 @@ export class VolumeMemory {
     this.#most = most;
   }
 
-  async take(bytes: number): Promise<Room> {
+  async take(bytes: number): Promise<MemoryLease> {
     if (this.#waiting.length > 0 || !this.#fits(bytes)) {
       await new Promise<void>((resolve) => this.#waiting.push({ bytes, resolve }));
     } else this.#held += bytes;

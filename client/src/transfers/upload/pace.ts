@@ -45,7 +45,7 @@ export class Pace {
 
   #admit(): void {
     this.#turn();
-    while (this.#waiting.length > 0 && this.#hasRoom()) {
+    while (this.#waiting.length > 0 && this.#hasMemoryLease()) {
       const { bytes, start } = this.#waiting.shift()!;
       this.#running++;
       this.#bytes += bytes;
@@ -53,7 +53,7 @@ export class Pace {
     }
   }
 
-  #hasRoom(): boolean {
+  #hasMemoryLease(): boolean {
     if (this.#running === 0) return true;
     return this.#running < this.#most && this.#bytes <= this.#moved + this.#movedBefore;
   }

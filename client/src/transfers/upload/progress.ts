@@ -1,7 +1,7 @@
 import type { UploadProgress } from './options.ts';
 
 /** How far an upload is: what the service has, and what is on its way to it. What was told once is not taken back. */
-export class Sent {
+export class ProgressTracker {
   readonly #total: number | undefined;
   readonly #tell: ((progress: UploadProgress) => void) | undefined;
   /** Bytes of the file on their way, by the number of their volume. */

@@ -1,5 +1,5 @@
 import { type Bytes, extentOf, largestVolume, SALT_BYTES, sealVolume, totalSha256 } from '@szafa/format';
-import { forEach, lanesFor, range } from '../../pool.ts';
+import { concurrencyFor, forEach, range } from '../../pool.ts';
 import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { paddedSource, type Source } from './source.ts';
 
@@ -17,14 +17,21 @@ export async function sameContent(
   const { fileId, fileKey } = header;
   const whole = paddedSource(source, layout.padded);
   const digests = new Array<Bytes>(layout.count);
-  await forEach(range(1, layout.count), lanesFor(largestVolume(layout), engine.parallel), async (idx) => {
-    signal?.throwIfAborted();
-    const { head, isLast } = await remote.openHead(idx, { signal });
-    const place = { fileId, fileKey, idx, isLast };
-    const salt = head.slice(0, SALT_BYTES);
-    const sealed = await sealVolume(engine, place, whole, extentOf(layout, idx), { salt, digestOnly: true });
-    digests[idx - 1] = sealed.digest;
-    sealed.release();
-  });
+  await forEach(
+    range(1, layout.count),
+    concurrencyFor(largestVolume(layout), engine.parallel),
+    async (idx) => {
+      signal?.throwIfAborted();
+      const { head, isLast } = await remote.openHead(idx, { signal });
+      const place = { fileId, fileKey, idx, isLast };
+      const salt = head.slice(0, SALT_BYTES);
+      const sealed = await sealVolume(engine, place, whole, extentOf(layout, idx), {
+        salt,
+        digestOnly: true,
+      });
+      digests[idx - 1] = sealed.digest;
+      sealed.release();
+    },
+  );
   return (await totalSha256(engine, digests)).toHex() === header.totalSha256;
 }

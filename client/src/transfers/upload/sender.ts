@@ -3,7 +3,7 @@ import { ApiError, SzafaError } from '../../errors.ts';
 import { receivedVolumes, writeVolume } from '../calls.ts';
 import type { UploadContext, UploadOptions } from './options.ts';
 import { Pace } from './pace.ts';
-import { Sent } from './progress.ts';
+import { ProgressTracker } from './progress.ts';
 
 const PARALLEL = 4;
 
@@ -18,7 +18,7 @@ export class OtherUploadError extends SzafaError {
 
 /** Sends the volumes of one upload, a few at once, and tells how far they are. */
 export class Sender {
-  readonly sent: Sent;
+  readonly progress: ProgressTracker;
   readonly parallel: number;
   readonly #context: Pick<UploadContext, 'api'>;
   readonly #options: Pick<UploadOptions, 'signal'>;
@@ -33,7 +33,7 @@ export class Sender {
     this.#options = options;
     this.parallel = options.parallel ?? PARALLEL;
     this.#pace = new Pace(this.parallel);
-    this.sent = new Sent(total, options.onProgress);
+    this.progress = new ProgressTracker(total, options.onProgress);
   }
 
   /** `length`: how much of the file is in it. */
@@ -47,7 +47,7 @@ export class Sender {
     const { signal } = this.#options;
     const sha256 = streamed ? digest.toHex() : undefined;
     const onBytes = (moved: number) => {
-      this.sent.move(idx, moved, length);
+      this.progress.move(idx, moved, length);
       this.#pace.moved(moved);
     };
     await this.#pace.run(bytes.length, async () => {
@@ -58,7 +58,7 @@ export class Sender {
         await this.#afterConflict(transferId, idx, sha256, error);
       }
     });
-    this.sent.arrive(idx, length);
+    this.progress.arrive(idx, length);
   }
 
   /** 409 has several reasons, of which a full or broken disk is one: the upload may then go on later, as it is. */

@@ -15,7 +15,7 @@ import { limits } from '@szafa/protocol';
 import { SzafaError } from '../../errors.ts';
 import { completeTransfer } from '../calls.ts';
 import { ageOf, checkDescribable, describe, type SealedFile } from './description.ts';
-import type { Room } from './memory.ts';
+import type { MemoryLease } from './memory.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import { Sender } from './sender.ts';
 import type { Source } from './source.ts';
@@ -78,7 +78,7 @@ export class StreamUpload {
       const master = await keys.current(this.#options.signal);
       const longest = { layout: this.#longest, secrets: this.#secrets };
       await checkDescribable(engine, master, longest, this.#options);
-      this.#sender.sent.begin(0);
+      this.#sender.progress.begin(0);
       await this.#sendAll();
       return this.#whole ?? (await this.#complete());
     } catch (error) {
@@ -107,10 +107,10 @@ export class StreamUpload {
         // Not before: a stream that waits for its writer would keep all other uploads waiting.
         const plain = part.bytes.length;
         this.#unsealed += plain;
-        const room = await this.#context.memory.take(plain + sealedSize(plain));
+        const lease = await this.#context.memory.take(plain + sealedSize(plain));
         this.#size += plain;
         isLast = part.isLast;
-        const sent = this.#sendVolume(idx, part, room).catch(fail);
+        const sent = this.#sendVolume(idx, part, lease).catch(fail);
         sending.add(sent);
         void sent.then(() => sending.delete(sent));
       }
@@ -125,7 +125,7 @@ export class StreamUpload {
   async #sendVolume(
     idx: number,
     { bytes, isLast }: { bytes: Bytes; isLast: boolean },
-    room: Room,
+    lease: MemoryLease,
   ): Promise<void> {
     const { length } = bytes;
     const place = { ...this.#secrets, idx, isLast };
@@ -134,7 +134,7 @@ export class StreamUpload {
       const sealing = sealVolume(this.#context.engine, place, once(bytes), extent);
       const sealed = await sealing.finally(() => this.#noteSealed(length));
       try {
-        room.release(length);
+        lease.release(length);
         this.#digests[idx - 1] = sealed.digest;
         if (isLast && idx === 1 && length <= WHOLE_BYTES) await this.#sendWhole(sealed);
         if (this.#whole) return;
@@ -143,7 +143,7 @@ export class StreamUpload {
         sealed.release();
       }
     } finally {
-      room.release();
+      lease.release();
     }
   }
 
@@ -159,7 +159,7 @@ export class StreamUpload {
   }
 
   async #sendWhole(sealed: SealedVolume): Promise<void> {
-    this.#whole = await sendWhole(this.#context, this.#file, sealed, this.#options, this.#sender.sent);
+    this.#whole = await sendWhole(this.#context, this.#file, sealed, this.#options, this.#sender.progress);
   }
 
   /** The transfer, which begins when the first volume is sealed. */

@@ -10,7 +10,7 @@ import {
   sealVolume,
 } from '@szafa/format';
 import { FileChangedError } from '../../errors.ts';
-import { forEach, lanesFor, range } from '../../pool.ts';
+import { concurrencyFor, forEach, range } from '../../pool.ts';
 import type { Source } from './source.ts';
 
 /** By which a volume that was sealed before is made again, and known again. */
@@ -94,7 +94,7 @@ export class VolumeSupply {
 
   /** Reads and seals volumes for their digests alone. One that was sealed before must come out the same: otherwise a FileChangedError. */
   async digest(volumes: Iterable<number>, signal: AbortSignal | undefined): Promise<void> {
-    const lanes = lanesFor(largestVolume(this.layout), this.#engine.parallel);
+    const lanes = concurrencyFor(largestVolume(this.layout), this.#engine.parallel);
     await forEach(volumes, lanes, async (idx) => {
       signal?.throwIfAborted();
       (await this.#seal(idx, true)).release();

@@ -1,13 +1,12 @@
 import { layoutOf, newSecrets, storedSize, totalSha256 } from '@szafa/format';
-import type { CompleteBody } from '@szafa/protocol';
-import { ApiError, FileChangedError, SzafaError } from '../../errors.ts';
+import { ApiError, FileChangedError } from '../../errors.ts';
 import { range } from '../../pool.ts';
-import { completeTransfer, receivedVolumes } from '../calls.ts';
+import { completeTransfer } from '../calls.ts';
 import { ageOf, checkDescribable, declare, describe, epochOf, sizesOf } from './description.ts';
 import type { DeclaredHeader, Journal, Remembered, UploadLog } from './journal.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
-import { missingOf, push } from './push.ts';
 import { OtherUploadError, Sender } from './sender.ts';
+import { missingOf, recallTransfer, sendAndComplete, type Transfer } from './session.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
 import { cancel, logOf } from './unfinished.ts';
@@ -15,22 +14,11 @@ import { sendWhole, WHOLE_BYTES } from './whole.ts';
 
 /** How often an upload is begun anew that met another one's volumes. */
 const ATTEMPTS = 3;
-/** How often a service may say that volumes it had taken are missing. */
-const ROUNDS = 3;
 const CANCEL_MS = 5_000;
 
-/** A transfer on the service, new or found again. */
-interface Begun {
-  transferId: string;
-  supply: VolumeSupply;
-  /** Volumes that the service has. */
-  here: Set<number>;
-  resumed: boolean;
-  /** Undefined where digests and description come with the volumes and at the end: all of it was said at the beginning. */
+interface Begun extends Transfer {
+  /** Set if all digests and the header were sent with `init`; otherwise they come with the volumes and at the end. */
   declared: DeclaredHeader | undefined;
-  description: CompleteBody | undefined;
-  /** There is more in the source than is uploaded of it. */
-  grown: boolean;
 }
 
 /** Seals and uploads a source of known length: one volume after the other is read, sealed, remembered and sent. */
@@ -98,30 +86,29 @@ export class Upload {
     return fits && (same || this.#source.extends?.(identity) === true);
   }
 
-  async #found({ state, volumes, completing }: Remembered): Promise<Begun | undefined> {
+  async #found(remembered: Remembered): Promise<Begun | undefined> {
     const { api, engine } = this.#context;
     const { signal, after = 0 } = this.#options;
+    const { state, volumes, completing } = remembered;
     const { transferId, layout, declared } = state;
-    const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
-    const here = new Set<number>();
+    const source = this.#source;
     if (!declared) {
-      for (const { idx, sha256 } of await receivedVolumes(api, transferId, { signal })) {
-        const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
-        // Sent by another process, or after the copy of the journal that this one was restored from.
-        if (!record) return undefined;
-        records.set(idx, record);
-        here.add(idx);
-      }
-    } else {
-      if (records.size < layout.count) return undefined;
-      for (const idx of (await api.call('received', { params: { transfer_id: transferId }, signal }))
-        .received)
-        here.add(idx);
+      const transfer = await recallTransfer({ api, engine, source, signal }, remembered);
+      const description = completing && completing.gen > after ? completing.description : undefined;
+      return transfer && { ...transfer, declared, description };
     }
-    const supply = new VolumeSupply({ engine, source: this.#source, layout, secrets: state, records });
-    const description = completing && completing.gen > after ? completing.description : undefined;
-    const grown = layout.size < this.#source.size;
-    return { transferId, supply, here, resumed: true, declared, description, grown };
+    if (volumes.size < layout.count) return undefined;
+    const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
+    const supply = new VolumeSupply({ engine, source, layout, secrets: state, records });
+    const here = await this.#received(transferId);
+    const grown = layout.size < source.size;
+    return { transferId, supply, here, resumed: true, declared, description: undefined, grown };
+  }
+
+  async #received(transferId: string): Promise<Set<number>> {
+    const { signal } = this.#options;
+    const request = { params: { transfer_id: transferId }, signal };
+    return new Set((await this.#context.api.call('received', request)).received);
   }
 
   async #anew(): Promise<UploadResult> {
@@ -149,7 +136,7 @@ export class Upload {
     const sealed = await supply.take(1);
     try {
       const grown = await supply.confirm(this.#options.signal);
-      const whole = await sendWhole(this.#context, supply, sealed, this.#options, this.#sender.sent);
+      const whole = await sendWhole(this.#context, supply, sealed, this.#options, this.#sender.progress);
       return whole && { ...whole, grown };
     } finally {
       sealed.release();
@@ -205,23 +192,15 @@ export class Upload {
   async #finish(begun: Begun): Promise<UploadResult> {
     const { transferId, supply, resumed } = begun;
     const already = resumed ? begun.here.size : 0;
-    const { count } = supply.layout;
+    const { layout } = supply;
+    const { engine, memory } = this.#context;
+    const session = { engine, memory, sender: this.#sender, log: this.#log, signal: this.#options.signal };
     try {
       await this.#pull(begun);
-      for (let round = 1; ; round++) {
-        const sending = { ...begun, streamed: !begun.declared };
-        await push(this.#context, this.#sender, this.#log, sending, this.#options.signal);
-        const grown = (await supply.confirm(this.#options.signal)) || begun.grown;
-        const answer = await this.#complete(begun);
-        if ('fileId' in answer) {
-          const { layout } = supply;
-          const { size } = layout;
-          return { ...answer, size, grown, storedSize: storedSize(layout), volumes: count, resumed: already };
-        }
-        if (round === ROUNDS)
-          throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
-        begun.here = new Set(answer.received);
-      }
+      const file = await sendAndComplete(session, begun, !begun.declared, () => this.#complete(begun));
+      const { size, count } = layout;
+      const { grown } = begun;
+      return { ...file, size, grown, storedSize: storedSize(layout), volumes: count, resumed: already };
     } catch (error) {
       const lost = error instanceof ApiError && error.status === 404;
       const ended = error instanceof FileChangedError || error instanceof OtherUploadError;
@@ -267,7 +246,7 @@ export class Upload {
     const offer = await pull.serve(transferId, supply);
     const poll = setInterval(() => {
       api.call('pullStatus', { params: { transfer_id: transferId }, signal }).then(
-        ({ pulled }) => this.#sender.sent.begin(Math.min(pulled * layout.volumeSize, layout.size)),
+        ({ pulled }) => this.#sender.progress.begin(Math.min(pulled * layout.volumeSize, layout.size)),
         () => {}, // only the progress display misses a step
       );
     }, 500);
@@ -285,9 +264,7 @@ export class Upload {
     }
     const failure = offer.failure();
     if (failure) throw failure;
-    begun.here = new Set(
-      (await api.call('received', { params: { transfer_id: transferId }, signal })).received,
-    );
+    begun.here = await this.#received(transferId);
   }
 
   /** Frees what the service holds. The reason for giving up is what the caller has to hear. */

@@ -3,7 +3,7 @@ import { encodeInit } from '@szafa/protocol';
 import { writeFile } from '../calls.ts';
 import { ageOf, declare, describe, type SealedFile } from './description.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
-import type { Sent } from './progress.ts';
+import type { ProgressTracker } from './progress.ts';
 
 /** A larger file is better begun first: it may be refused before it is sent, and goes on where it was. */
 export const WHOLE_BYTES = 1024 * 1024;
@@ -14,7 +14,7 @@ export async function sendWhole(
   file: SealedFile,
   { bytes }: SealedVolume,
   options: PlacedOptions,
-  sent: Sent,
+  sent: ProgressTracker,
 ): Promise<UploadResult | undefined> {
   const { signal, dirId } = options;
   const { size } = file.layout;

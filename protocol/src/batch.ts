@@ -1,4 +1,4 @@
-/** Many small files in one request: a line of JSON that says what follows it, then their volumes, one after the other. */
+/** Many small files in one request: a line of JSON, then their volumes, one after the other. */
 import { shapeOf } from './json-shape.ts';
 import { limits } from './limits.ts';
 import { RuleError } from './names.ts';
@@ -6,12 +6,12 @@ import { errors } from './resources.ts';
 import type { DeclaredRoute } from './route.ts';
 import { Type } from './type.ts';
 
-/** One of the files, as the first line has it. */
+/** One of the files in the first line. */
 export interface BatchedFile {
   transfer_id: string;
-  /** What X-Init has where the file has a request of its own. */
+  /** The value of X-Init in a request for one file. */
   init: string;
-  /** Bytes of its volume; that the init says the same is checked with the file. */
+  /** Bytes of its volume; compared with the init when the file is received. */
   size: number;
 }
 
@@ -19,7 +19,7 @@ export interface FilesHead {
   files: BatchedFile[];
 }
 
-/** What the first line may have. */
+/** Limits of the first line. */
 export const filesHeadShape = shapeOf(
   Type.Object({
     files: Type.Array(
@@ -29,7 +29,7 @@ export const filesHeadShape = shapeOf(
   }),
 );
 
-/** What the first line says. Where the volumes begin and end is then known, whatever is wrong with one of the files. */
+/** Parses the first line. It checks only what is needed to find the volumes: other errors concern a single file. */
 export function readFilesHead(line: string): FilesHead {
   let head: unknown;
   try {
@@ -57,9 +57,9 @@ export const FilesDone = Type.Object(
   {
     files: Type.Array(
       Type.Object({
-        status: Type.Integer({ description: 'what the file would be answered in a request of its own' }),
+        status: Type.Integer({ description: 'the status of this file, as in a request for it alone' }),
         file_id: Type.Optional(Type.String({ description: 'with status 200' })),
-        error: Type.Optional(Type.String({ description: 'with any other' })),
+        error: Type.Optional(Type.String({ description: 'with any other status' })),
       }),
     ),
   },
@@ -70,7 +70,7 @@ export const batchRoutes = {
   writeFiles: {
     method: 'POST',
     path: '/api/transfer/files',
-    summary: `Upload up to ${limits.batchFiles} files of one volume each in one request; each has an answer of its own`,
+    summary: `Upload up to ${limits.batchFiles} files of one volume each in one request; each has its own result`,
     tag: 'Transfers',
     access: 'append',
     folder: ['targets'],

@@ -1,7 +1,7 @@
-/** The digests of a file's volumes, which a reader compares with the header before it reads a volume. */
+/** The digests of a file's volumes, which a client compares with the file's header before it reads a volume. */
 import { ErrorBody } from './resources.ts';
 
-/** Bytes of one digest: SHA-256. */
+/** SHA-256. */
 export const DIGEST_BYTES = 32;
 
 export const digestAnswers = {

@@ -1,6 +1,6 @@
 import { RuleError } from './names.ts';
 
-/** "base64 text of the JSON serialization of the file's enc_params"; safe in Node and in browsers. */
+/** "base64 text of the JSON serialization of the file's enc_params" */
 export function encodeEncParams(params: object): string {
   return toBase64(JSON.stringify(params));
 }
@@ -9,7 +9,7 @@ export function toBase64(text: string): string {
   return new TextEncoder().encode(text).toBase64();
 }
 
-/** The value of X-Enc-Params as an object; throws a RuleError for anything else. */
+/** Decodes X-Enc-Params; throws a RuleError if it is not a JSON object. */
 export function decodeEncParams(header: string): Record<string, unknown> {
   let value: unknown;
   try {

@@ -10,7 +10,7 @@ export interface Volume {
   sha256: string;
 }
 
-/** A body, and the JSON text in which it came. */
+/** A parsed body and its JSON text. */
 export interface Sent<Body> {
   body: Body;
   text: string;
@@ -18,10 +18,10 @@ export interface Sent<Body> {
 
 export type SentInit = Sent<InitBody>;
 
-/** Whether the volumes say what they are when they come; `unsized`: how many there are, and how long, is not known before. */
+/** Whether digests come with the volumes instead of with init. `sized`: init declares the sizes; `unsized`: the length is unknown. */
 export type Streamed = 'no' | 'sized' | 'unsized';
 
-/** An init body that obeys every rule, in the form in which it is stored. */
+/** A checked init, in the form in which it is stored. */
 export interface NewTransfer {
   fileName: string;
   fileSize: number;
@@ -29,28 +29,28 @@ export interface NewTransfer {
   totalSha256: string;
   /** 0 is the root. */
   dirId: number;
-  /** The JSON text as it was sent; it will travel, base64-encoded, in X-Enc-Params. */
+  /** The JSON text as it was sent; returned, base64-encoded, in X-Enc-Params. */
   encParams: string;
-  /** In ascending order, numbered 1 to their count; without digests where the transfer is streamed. */
+  /** In ascending order, numbered from 1; without digests if the transfer is streamed. */
   volumes: Volume[];
   streamed: Streamed;
 }
 
-/** The rules of init that a schema cannot say. */
+/** Checks the rules of init that a schema cannot express. */
 export function checkInit({ body, text }: SentInit, maxVolumeBytes: number): NewTransfer {
   return {
-    ...numbered(body.chunks, body.chunk_count, maxVolumeBytes, ({ sha256 }) => sha256.toLowerCase()),
+    ...numberVolumes(body.chunks, body.chunk_count, maxVolumeBytes, ({ sha256 }) => sha256.toLowerCase()),
     streamed: 'no',
     fileName: cleanFileName(body.file_name),
     fileSize: body.file_size + 0,
     totalSha256: body.total_sha256.toLowerCase(),
     dirId: targetDir(body),
-    encParams: keptEncParams(text),
+    encParams: encParamsText(text),
   };
 }
 
-/** The volumes in order, and how many bytes they are together. */
-export function numbered<Spec extends StreamedVolumeSpec>(
+/** Sorts and checks the volumes, and adds up their sizes. */
+export function numberVolumes<Spec extends StreamedVolumeSpec>(
   chunks: Spec[],
   count: number,
   maxVolumeBytes: number,
@@ -76,7 +76,7 @@ export function numbered<Spec extends StreamedVolumeSpec>(
 }
 
 /** The JSON text of the enc_params in a body, as it was sent. */
-export function keptEncParams(text: string): string {
+export function encParamsText(text: string): string {
   const encParams = memberText(text, 'enc_params')!;
   if (toBase64(encParams).length > limits.encParamsBase64Bytes) {
     throw new RuleError(`enc_params: more than ${limits.encParamsBase64Bytes} bytes of base64`);

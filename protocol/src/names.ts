@@ -1,14 +1,14 @@
 import { ADMIN, limits } from './limits.ts';
 
-/** A value from outside that breaks a rule; the message is meant for the person who sent it. */
+/** Input that breaks a rule; the message is for the sender. */
 export class RuleError extends Error {
   override name = 'RuleError';
 }
 
-/** What Unicode calls White_Space, which U+0085 belongs to, and U+001C to U+001F. */
+/** Unicode White_Space, which includes U+0085, and U+001C to U+001F. */
 const BLANK = /[\p{White_Space}\u001c-\u001f]/u;
 
-/** Without the whitespace around it. By hand: a pattern that ends in $ may take the square of the length. */
+/** Removes surrounding whitespace. Not by a pattern: one that ends in $ may take quadratic time. */
 export function strip(text: string): string {
   let [from, to] = [0, text.length];
   while (from < to && BLANK.test(text[from]!)) from++;
@@ -55,7 +55,7 @@ export function cleanDirName(raw: string): string {
   const name = strip(raw).toWellFormed();
   if (name === '') throw new RuleError('directory name is empty');
   if (/[/\\]/.test(name)) throw new RuleError('directory name must not contain / or \\');
-  // Not a fifth rule: a database cannot hold it.
+  // Not in the specification: PostgreSQL cannot store it.
   if (name.includes('\0')) throw new RuleError('directory name must not contain NUL');
   if (chars(name) > limits.dirNameChars) {
     throw new RuleError(`directory name has more than ${limits.dirNameChars} characters`);
@@ -63,7 +63,7 @@ export function cleanDirName(raw: string): string {
   return name;
 }
 
-/** "path separators removed, at most 255 characters"; control characters and surrounding blanks go too. */
+/** "path separators removed, at most 255 characters"; also removes control characters and surrounding whitespace. */
 export function cleanFileName(raw: string): string {
   const kept = strip(raw.toWellFormed().replace(/[/\\\p{Cc}]/gu, ''));
   const isShort = kept.length <= limits.fileNameChars;
@@ -72,7 +72,7 @@ export function cleanFileName(raw: string): string {
   return name;
 }
 
-/** The name of a device, as its user will read it in a list: blanks around it and control characters go. */
+/** Removes surrounding whitespace and control characters from the name of a device, which users see in a list. */
 export function cleanDevice(raw: string): string {
   const device = strip(raw.toWellFormed().replace(/\p{Cc}/gu, ''));
   if (chars(device) > limits.deviceChars) {

@@ -4,16 +4,16 @@ import { headers, limits } from './limits.ts';
 import { RuleError } from './names.ts';
 import type { InitBody } from './resources.ts';
 
-/** Ids of transfers that clients make up: whoever knows one may use the transfer, so it must not be guessed. */
+/** Transfer ids that clients choose. They must be hard to guess: anyone who knows one may use the transfer. */
 const TRANSFER_ID = /^[\w-]{22,64}$/;
 
-/** The value of X-Init; undefined when it is too long for a header, and the file takes init, volume and complete. */
+/** The value of X-Init; undefined if it is too long for a header, so that the file needs init, volume and complete. */
 export function encodeInit(init: InitBody): string | undefined {
   const base64 = toBase64(JSON.stringify(init));
   return base64.length <= limits.initBase64Bytes ? base64 : undefined;
 }
 
-/** What X-Init says, or what has another name where several files are sent. It has yet to obey the rules of init. */
+/** Decodes X-Init, or the field `name` of a batch. The rules of init are not checked here. */
 export function decodeInit(
   base64: string | undefined,
   name: string = headers.init,
@@ -30,7 +30,7 @@ export function decodeInit(
   }
 }
 
-/** The rules of a file in one request that a schema cannot say. */
+/** Checks the rules of a file in one request that a schema cannot express. */
 export function checkFile(transferId: string, init: SentInit, maxVolumeBytes: number): NewTransfer {
   if (!TRANSFER_ID.test(transferId)) {
     throw new RuleError('transfer_id must be 22 to 64 letters, digits, - and _');

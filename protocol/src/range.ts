@@ -5,14 +5,14 @@ export interface Range {
 }
 
 /**
- * One byte range (RFC 9110), for whoever sends bytes: service, pull server and page. Undefined for none, several or an
- * invalid one as `9-5`: these are ignored, and the whole is sent. 'unsatisfiable' is 416.
+ * Parses one byte range (RFC 9110). Undefined for none, several, or an invalid one like `9-5`, which are ignored: the whole is sent then.
+ * 'unsatisfiable' is 416.
  */
 export function parseRange(
   header: string | null | undefined,
   size: number,
 ): Range | 'unsatisfiable' | undefined {
-  // Nowhere can two of the patterns take the same blanks: a header full of them would be tried in millions of ways.
+  // No two parts of the pattern match the same blanks: otherwise a header full of them would backtrack millions of times.
   const match = /^bytes=\s*(?:(\d+)\s*)?-\s*(?:(\d+)\s*)?$/i.exec(header ?? '');
   if (!match) return undefined;
   const [, from = '', to = ''] = match;

@@ -1,23 +1,22 @@
 /**
- * Beyond the specification: streamed transfers, of which nothing need be known before the first byte leaves. Init says
- * how long the volumes are, or not even that; each PUT carries the digest of its volume in Content-Digest; complete says
- * what the file is.
+ * Beyond the specification: streamed transfers, which can begin before anything is known about the file. Init declares the sizes of the
+ * volumes, or nothing; each PUT carries the digest of its volume in Content-Digest; complete describes the file.
  */
-import { keptEncParams, type NewTransfer, numbered, type Sent } from './init.ts';
+import { encParamsText, type NewTransfer, numberVolumes, type Sent } from './init.ts';
 import { cleanFileName, RuleError } from './names.ts';
 import { type CompleteBody, type StreamedInitBody, targetDir } from './resources.ts';
 
-/** Whether this, and only this, is what makes an init that of a streamed transfer. */
+/** Only `streamed: true` makes an init that of a streamed transfer. */
 export const isStreamedInit = (body: unknown): body is StreamedInitBody =>
   (body as StreamedInitBody | null)?.streamed === true;
 
-/** The rules that a schema cannot say. */
+/** Checks the rules that a schema cannot express. */
 export function checkStreamedInit(body: StreamedInitBody, maxVolumeBytes: number): NewTransfer {
   const { chunk_count, chunks } = body;
   if ((chunk_count === undefined) !== (chunks === undefined)) {
-    throw new RuleError('chunk_count and chunks come together, or neither of them does');
+    throw new RuleError('chunk_count and chunks must be sent together');
   }
-  const volumes = numbered(chunks ?? [], chunk_count ?? 0, maxVolumeBytes, () => '');
+  const volumes = numberVolumes(chunks ?? [], chunk_count ?? 0, maxVolumeBytes, () => '');
   return {
     ...volumes,
     streamed: chunks ? 'sized' : 'unsized',
@@ -29,7 +28,7 @@ export function checkStreamedInit(body: StreamedInitBody, maxVolumeBytes: number
   };
 }
 
-/** What complete says of the file, in the form in which it is stored. */
+/** The file that complete describes, in the form in which it is stored. */
 export interface StreamedFile
   extends Pick<NewTransfer, 'fileName' | 'fileSize' | 'totalSha256' | 'encParams'> {
   chunkCount: number;
@@ -40,20 +39,20 @@ export function checkComplete({ body, text }: Sent<CompleteBody>): StreamedFile 
     fileName: cleanFileName(body.file_name),
     fileSize: body.file_size + 0,
     totalSha256: body.total_sha256.toLowerCase(),
-    encParams: keptEncParams(text),
+    encParams: encParamsText(text),
     chunkCount: body.chunk_count,
   };
 }
 
 const ALGORITHM = 'sha-256';
-/** One digest of RFC 9530: a key of a structured field, and bytes; and whether another follows. */
+/** One digest of RFC 9530: a key of a structured field, its bytes, and whether another follows. */
 const DIGEST = /[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):[ \t]*(,|$)/y;
 const SHA256_BYTES = 32;
 
 /** The value of Content-Digest for a SHA-256 in hex. */
 export const contentDigest = (sha256: string) => `${ALGORITHM}=:${Uint8Array.fromHex(sha256).toBase64()}:`;
 
-/** The SHA-256 that a Content-Digest says, in hex. What it says by other algorithms is ignored, but must be readable. */
+/** The SHA-256 in a Content-Digest, in hex. Other algorithms are ignored, but must be well-formed. */
 export function parseContentDigest(header: string | undefined): string {
   if (header === undefined) throw new RuleError('Content-Digest is missing');
   let found: string | undefined;
@@ -64,14 +63,14 @@ export function parseContentDigest(header: string | undefined): string {
     if (algorithm === undefined) throw new RuleError('Content-Digest is malformed');
     more = comma === ',';
     if (algorithm !== ALGORITHM) continue;
-    if (found !== undefined) throw new RuleError(`Content-Digest says ${ALGORITHM} twice`);
-    found = sha256In(base64!);
+    if (found !== undefined) throw new RuleError(`Content-Digest has ${ALGORITHM} twice`);
+    found = decodeSha256(base64!);
   }
   if (found === undefined) throw new RuleError(`Content-Digest has no ${ALGORITHM}`);
   return found;
 }
 
-function sha256In(base64: string): string {
+function decodeSha256(base64: string): string {
   let bytes: Uint8Array | undefined;
   try {
     bytes = Uint8Array.fromBase64(base64, { lastChunkHandling: 'strict' });

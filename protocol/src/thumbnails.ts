@@ -1,4 +1,4 @@
-/** A small sealed picture of a file, which lies beside its volumes. */
+/** Thumbnails: a small encrypted picture of a file, stored beside its volumes. */
 import type { Static } from 'typebox';
 import { headers, limits } from './limits.ts';
 import { DetailBody, ErrorBody, errors } from './resources.ts';
@@ -22,9 +22,9 @@ export type ThumbnailsBody = Static<typeof ThumbnailsBody>;
 export const ReadThumbnail = Type.Object(
   {
     file_id: Type.String(),
-    enc_params: Type.String({ description: `base64, as ${headers.encParams} has it` }),
+    enc_params: Type.String({ description: `the value of ${headers.encParams}` }),
     thumbnail: Type.Union([Type.String(), Type.Null()], {
-      description: 'base64; null: the file has none, or it cannot be read now',
+      description: 'base64; null if the file has none, or it cannot be read now',
     }),
   },
   { $id: 'ReadThumbnail' },
@@ -36,7 +36,7 @@ export const thumbnailRoutes = {
     method: 'PUT',
     path: '/api/files/{file_id}/thumbnail',
     summary:
-      'Give a file its thumbnail, once; 200 when it is verified and durable. The same again is 200 too, another one 409',
+      'Set the thumbnail of a file, once; 200 when it is verified and durable. Repeating it is 200, a different one 409',
     tag: 'Files',
     access: 'append',
     folder: ['own file'],
@@ -45,7 +45,7 @@ export const thumbnailRoutes = {
     bodyBytes: limits.thumbnailBytes,
     headers: Type.Object({
       [headers.contentDigest]: Type.Optional(
-        Type.String({ description: 'sha-256=:BASE64: (RFC 9530), of the body; without it 400' }),
+        Type.String({ description: 'sha-256=:BASE64: (RFC 9530) of the body; required' }),
       ),
     }),
     responses: {
@@ -57,7 +57,7 @@ export const thumbnailRoutes = {
   readThumbnail: {
     method: 'GET',
     path: '/api/files/{file_id}/thumbnail',
-    summary: 'The thumbnail of a file; Range and If-None-Match work too',
+    summary: 'The thumbnail of a file; supports Range and If-None-Match',
     tag: 'Files',
     access: 'read',
     folder: ['file'],
@@ -73,7 +73,7 @@ export const thumbnailRoutes = {
     method: 'POST',
     path: '/api/files/thumbnails',
     summary:
-      'The thumbnails of several files, each with the enc_params that it is opened with. Files that the caller does not have are left out',
+      'The thumbnails of several files, with the enc_params that decrypt them. Files that the caller does not have are left out',
     tag: 'Files',
     access: 'read',
     folder: ['files'],

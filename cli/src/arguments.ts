@@ -5,13 +5,15 @@ import { UsageError } from './errors.ts';
 import { plural } from './lib/print/text.ts';
 import { commonOptions, type Flags, type Option } from './options.ts';
 
-export interface Parsed {
+export interface ParsedArguments {
   /** Undefined for `szafa` alone, `--help` and `--version`. */
   command?: string;
   args: string[];
   flags: Flags;
   version: boolean;
 }
+
+const NEVER_DELETES = 'szafa put uploads what has changed and never deletes; szafa rm deletes';
 
 type Descriptors = Record<string, ParseArgsOptionDescriptor>;
 
@@ -24,7 +26,7 @@ function descriptors(some: Iterable<[string, Option]>): Descriptors {
   return known;
 }
 
-/** The command is the first word; options may stand before it. */
+/** The command is the first word that is neither an option nor its value. */
 function splitCommand(argv: string[]): { command: string | undefined; rest: string[] } {
   for (let at = 0; at < argv.length; at++) {
     const word = argv[at]!;
@@ -38,7 +40,7 @@ function splitCommand(argv: string[]): { command: string | undefined; rest: stri
   return { command: undefined, rest: argv };
 }
 
-/** `--bwlimit -1` means that number, wrong as it is, and no option. */
+/** Takes the `-1` of `--bwlimit -1` for a number, not for an option. */
 function withNumbers(argv: string[], known: Descriptors): string[] {
   const words: string[] = [];
   for (const word of argv) {
@@ -61,18 +63,20 @@ function parse(argv: string[], known: Descriptors, help: string) {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
     if (!code.startsWith('ERR_PARSE_ARGS')) throw error;
-    throw new UsageError(wordOf(error as Error), help);
+    const message = firstSentence(error as Error);
+    const isDelete = /'--delete/.test(message);
+    throw new UsageError(message, isDelete ? NEVER_DELETES : help);
   }
 }
 
-/** Node's first sentence, in our manner. */
-function wordOf(error: Error): string {
+/** The first sentence of a message by Node, in lower case. */
+function firstSentence(error: Error): string {
   const [first = ''] = error.message.split('\n');
   const [sentence = ''] = first.split(/\. (?=[A-Z])/);
   return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
 }
 
-export function parseArguments(argv: string[]): Parsed {
+export function parseArguments(argv: string[]): ParsedArguments {
   const all = 'see szafa --help';
   const { command, rest } = splitCommand(argv);
   if (command === undefined || command === 'help') {
@@ -80,7 +84,7 @@ export function parseArguments(argv: string[]): Parsed {
     const { values, positionals } = parse(rest, known, all);
     const { version, ...flags } = values as Flags & { version?: boolean };
     const [about] = positionals;
-    if (about !== undefined) checkKnown(about);
+    if (about !== undefined) findCommand(about);
     return {
       ...(about !== undefined && { command: about }),
       args: [],
@@ -88,7 +92,7 @@ export function parseArguments(argv: string[]): Parsed {
       version: version ?? false,
     };
   }
-  const entry = checkKnown(command);
+  const entry = findCommand(command);
   const help = `see szafa ${command} --help`;
   const known = descriptors(optionsOf(entry));
   const { values, positionals } = parse(rest, known, help);
@@ -97,19 +101,17 @@ export function parseArguments(argv: string[]): Parsed {
   return { command, args: positionals, flags, version: false };
 }
 
-function checkKnown(command: string) {
+function findCommand(command: string) {
   const entry = Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (entry) return entry;
   const near = Object.keys(commands).find((name) => name.startsWith(command) || command.startsWith(name));
+  if (command === 'sync') throw new UsageError('there is no command "sync"', NEVER_DELETES);
   const hint = near ? `did you mean szafa ${near}? All commands: szafa --help` : 'all commands: szafa --help';
   throw new UsageError(`there is no command "${command}"`, hint);
 }
 
 function checkCount(command: string, args: string[], hint: string): void {
-  const {
-    args: [least, most],
-    usage,
-  } = commands[command]!;
+  const { args: [least, most] = [0, 0], usage } = commands[command]!;
   if (args.length < least) throw new UsageError(`${command} needs ${usage}`, hint);
   if (args.length > most) {
     const takes = most === 0 ? 'no argument' : `at most ${plural(most, 'argument')}`;

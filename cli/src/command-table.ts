@@ -1,35 +1,41 @@
 import type { CommandTable } from './command.ts';
 import { accountCommands } from './commands/accounts/table.ts';
 import { fileCommands } from './commands/files/table.ts';
-import { shareCommands } from './commands/sharing/table.ts';
+import { sharingCommands } from './commands/sharing/table.ts';
+import { transferCommands } from './commands/transfers/table.ts';
 
-/** All commands; only the one that is asked for is loaded. */
-export const commands: CommandTable = {
-  ...accountCommands,
-  ...fileCommands,
-  ...shareCommands,
+const shellCommands: CommandTable = {
   completion: {
     usage: 'bash|zsh|fish',
     summary: 'print a completion script for a shell',
-    options: [],
+    details: ['With a stored session the scripts also complete paths on the server.'],
     args: [1, 1],
     examples: [
-      ['source <(szafa completion bash)', 'in ~/.bashrc'],
-      ['szafa completion zsh > ~/.zfunc/_szafa', 'in a folder of $fpath'],
-      ['szafa completion fish > ~/.config/fish/completions/szafa.fish', ''],
+      'source <(szafa completion bash)  # in ~/.bashrc',
+      'szafa completion zsh > ~/.zfunc/_szafa  # in a folder of $fpath',
+      'szafa completion fish > ~/.config/fish/completions/szafa.fish',
     ],
     completes: ['bash', 'zsh', 'fish'],
-    keeps: false,
-    load: () =>
-      import('./commands/completion.ts').then(({ completionOf }) => ({ command: completionOf(commands) })),
+    needsNoConfig: true,
+    load: () => import('./commands/shell.ts').then((file) => file.completionCommand(commands)),
   },
   complete: {
     usage: 'path|path-folder TEXT',
-    summary: 'print the paths on the server that begin so, for the completion scripts',
-    options: [],
+    summary: 'print the paths on the server that begin with a text, for the completion scripts',
     args: [1, 2],
     examples: [],
     hidden: true,
-    load: () => import('./commands/complete.ts'),
+    load: () => import('./commands/shell.ts').then((file) => file.complete),
   },
 };
+
+/** All commands by subject; only the one that is run is loaded. */
+export const commandGroups: Record<string, CommandTable> = {
+  'upload and download': transferCommands,
+  'files and folders': fileCommands,
+  sharing: sharingCommands,
+  account: accountCommands,
+  shell: shellCommands,
+};
+
+export const commands: CommandTable = Object.assign({}, ...Object.values(commandGroups));

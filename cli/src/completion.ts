@@ -121,7 +121,7 @@ function fish(commands: CommandTable): string {
 
 const shells: Record<string, (commands: CommandTable) => string> = { bash, zsh, fish };
 
-/** Generated from the table of commands, so it cannot fall behind it. */
+/** Generates a completion script from the command table. */
 export function completionScript(shell: string, commands: CommandTable): string | undefined {
   const shown = Object.fromEntries(Object.entries(commands).filter(([, { hidden }]) => !hidden));
   return Object.hasOwn(shells, shell) ? shells[shell]!(shown) : undefined;

@@ -1,3 +1,5 @@
+import { oneLine } from './lib/print/text.ts';
+
 /** Documented in docs/cli.md; scripts depend on them. */
 export const exits = {
   done: 0,
@@ -10,7 +12,7 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits];
 
-/** Something the person at the terminal has to know: what, and what to do next. */
+/** An error for the person at the terminal: what happened, and what to do next. */
 export class CliError extends Error {
   override name = 'CliError';
   readonly code: string;
@@ -39,7 +41,12 @@ export class UsageError extends CliError {
   }
 }
 
-/** The reason every running call is given when Ctrl-C or a signal ends the command. */
+/** For words after a command that it does not know. */
+export function unknownSubcommand(command: string, words: string): UsageError {
+  return new UsageError(`there is no "${command} ${oneLine(words)}"`, `see szafa ${command} --help`);
+}
+
+/** The abort reason of every running call when Ctrl-C or a signal ends the command. */
 export class Interrupted extends CliError {
   override name = 'Interrupted';
 
@@ -48,7 +55,7 @@ export class Interrupted extends CliError {
   }
 }
 
-/** Failures that have already been reported one by one. */
+/** Failures that were reported one by one: only the exit code is left. */
 export class Reported extends CliError {
   override name = 'Reported';
 

@@ -1,8 +1,9 @@
 import { type CommandEntry, optionsOf } from './command.ts';
-import { commands } from './command-table.ts';
+import { commandGroups, commands } from './command-table.ts';
 import { commonOptions, type Option } from './options.ts';
 
 const COLUMNS = 80;
+const LEFT_COLUMNS = 26;
 
 function wrap(text: string, indent = ''): string[] {
   const lines: string[] = [];
@@ -17,35 +18,67 @@ function wrap(text: string, indent = ''): string[] {
   return [...lines, line.trimEnd()];
 }
 
-function table(rows: [string, string][]): string[] {
-  const left = Math.min(26, Math.max(...rows.map(([first]) => first.length)));
+function table(rows: [string, string][], most = LEFT_COLUMNS): string[] {
+  const left = Math.min(most, Math.max(...rows.map(([first]) => first.length)));
   return rows.flatMap(([first, second]) => {
     const [head = '', ...more] = wrap(second, ' '.repeat(left + 4));
     if (first.length > left) return [`  ${first}`, head, ...more];
-    return [`  ${first.padEnd(left)}${head.slice(left + 2)}`, ...more];
+    return [`  ${first.padEnd(left)}${head.slice(left + 2)}`.trimEnd(), ...more];
   });
 }
 
-function optionRow(name: string, { value, short, help }: Option): [string, string] {
-  return [`${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`, help];
+/** As `-o, --output PATH`. */
+export function optionTerm(name: string, { value, short }: Option): string {
+  return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 }
 
+const optionRow = ([name, option]: [string, Option]): [string, string] => [
+  `${option.short ? '' : '    '}${optionTerm(name, option)}`,
+  option.help,
+];
+
+/** The commands of each subject that people use. */
+export function shownGroups(): [subject: string, commands: [string, CommandEntry][]][] {
+  return Object.entries(commandGroups).map(([subject, group]) => [
+    subject,
+    Object.entries(group).filter(([, { hidden }]) => !hidden),
+  ]);
+}
+
+export function usageLine(name: string, { usage = '' }: CommandEntry): string {
+  return `szafa ${name} ${usage}${usage ? ' ' : ''}[OPTION…]`;
+}
+
+/** The command line of an example, and its remark. */
+export function splitExample(example: string): [line: string, remark: string] {
+  const [line = '', remark = ''] = example.split('  # ');
+  return [line, remark];
+}
+
+export const EXIT_CODES: [code: number, meaning: string][] = [
+  [0, 'done'],
+  [1, 'failed'],
+  [2, 'wrong usage'],
+  [3, 'some files failed, or grew while they were read; the others are done'],
+  [12, 'wrong password, passphrase or two-factor code'],
+  [130, 'interrupted by Ctrl-C, SIGTERM or SIGHUP'],
+];
+
 export function generalHelp(): string {
+  const rows = shownGroups().flatMap(([, group]) => group);
+  const left = Math.max(...rows.map(([name]) => name.length));
+  const summaries = ([name, { summary }]: [string, CommandEntry]): [string, string] => [
+    name.padEnd(left),
+    summary,
+  ];
   return [
     'szafa keeps your files on a server that cannot read them.',
     '',
     'usage: szafa COMMAND [ARGUMENT…] [OPTION…]',
-    '',
-    'commands:',
-    ...table(
-      Object.entries(commands)
-        .filter(([, { hidden }]) => !hidden)
-        .map(([name, { summary }]) => [name, summary]),
-    ),
+    ...shownGroups().flatMap(([subject, group]) => ['', `${subject}:`, ...table(group.map(summaries))]),
     '',
     'options of every command:',
-    ...table(Object.entries(commonOptions).map(([name, option]) => optionRow(name, option))),
-    '      --version             show the version',
+    ...table([...Object.entries(commonOptions).map(optionRow), ['    --version', 'show the version']]),
     '',
     'examples:',
     '  szafa register ewa --server https://szafa.example',
@@ -53,30 +86,29 @@ export function generalHelp(): string {
     '  szafa ls -l photos/2026',
     '  szafa get photos --output /tmp',
     '',
+    'exit codes:',
+    ...table(EXIT_CODES.map(([code, meaning]) => [String(code), meaning])),
+    '',
     'szafa COMMAND --help shows more about a command.',
-    'exit codes: 0 done, 1 failed, 2 wrong usage, 3 some files failed, 12 wrong password,',
-    '130 interrupted',
     '',
   ].join('\n');
 }
 
 export function commandHelp(name: string): string {
   const entry: CommandEntry = commands[name]!;
-  const own = optionsOf(entry)
-    .slice(0, entry.options.length)
-    .map(([option, about]) => optionRow(option, about));
+  const own = optionsOf(entry).slice(0, entry.options?.length ?? 0);
   return [
     ...wrap(`szafa ${name}: ${entry.summary}`),
     '',
-    `usage: szafa ${name} ${entry.usage}${entry.usage ? ' ' : ''}[OPTION…]`,
+    `usage: ${usageLine(name, entry)}`,
     ...(entry.details ?? []).flatMap((text) => ['', ...wrap(text)]),
-    ...(own.length > 0 ? ['', 'options:', ...table(own)] : []),
+    ...(own.length > 0 ? ['', 'options:', ...table(own.map(optionRow))] : []),
     '',
     'options of every command:',
-    ...table(Object.entries(commonOptions).map(([option, value]) => optionRow(option, value))),
+    ...table(Object.entries(commonOptions).map(optionRow)),
     '',
     'examples:',
-    ...entry.examples.map(([line, what]) => `  ${line}${what ? `    # ${what}` : ''}`),
+    ...table(entry.examples.map(splitExample), COLUMNS / 2),
     '',
   ].join('\n');
 }

@@ -4,12 +4,12 @@ import { Interrupted, Reported } from './errors.ts';
 import { Output } from './lib/print/output.ts';
 
 export const VERSION = '0.2.0';
-/** The launcher passes on a Ctrl-C that the terminal has sent here as well. */
+/** The launcher forwards a Ctrl-C that the terminal has sent to this process as well. */
 const SAME_SIGNAL_MS = 400;
-/** After this time a stuck command is abandoned. */
+/** A stuck command is ended after this time. */
 const GRACE_MS = 5000;
 
-/** Parses, runs, and turns whatever happens into one line and an exit code. */
+/** Runs a command, and turns any error into one line, a hint and an exit code. */
 export async function run(argv: string[], signal: AbortSignal): Promise<number> {
   let out = new Output({ json: argv.includes('--json'), quiet: false });
   try {
@@ -30,8 +30,8 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
     }
     const { readSettings } = await import('./lib/account/settings.ts');
     const settings = readSettings(parsed.flags, process.env);
-    const { command } = await entry.load();
-    if (entry.keeps !== false) {
+    const command = await entry.load();
+    if (!entry.needsNoConfig) {
       const { SessionStore } = await import('./lib/account/session-store.ts');
       new SessionStore(settings.config, out).prepare();
     }
@@ -45,7 +45,7 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
   }
 }
 
-/** Ends by itself once nothing is left to do; a second Ctrl-C ends at once. */
+/** The process ends once nothing is left to do; a second Ctrl-C ends it at once. */
 export function start(argv: string[] = process.argv.slice(2)): void {
   const interrupt = new AbortController();
   let first = 0;

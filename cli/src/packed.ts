@@ -1,4 +1,4 @@
-/** The beginning of the packed command; in a checkout bin/szafa.mjs does the same and more. */
+/** Entry of the packed command; in a checkout it is bin/szafa.mjs. */
 const LEAST_MAJOR = 26;
 
 if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {

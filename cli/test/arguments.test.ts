@@ -4,8 +4,8 @@ import { suite, test } from 'node:test';
 import { parseArguments } from '../src/arguments.ts';
 import { optionsOf } from '../src/command.ts';
 import { commands } from '../src/command-table.ts';
-import { UsageError } from '../src/errors.ts';
-import { commandHelp, generalHelp } from '../src/help.ts';
+import { exits, UsageError } from '../src/errors.ts';
+import { commandHelp, EXIT_CODES, generalHelp, splitExample } from '../src/help.ts';
 import { VERSION } from '../src/main.ts';
 
 suite('arguments', () => {
@@ -60,6 +60,22 @@ suite('arguments', () => {
     });
   }
 
+  test('the hint for sync and --delete says that put never deletes', () => {
+    for (const args of [
+      ['sync', 'a'],
+      ['put', 'a', '--delete'],
+    ]) {
+      assert.throws(() => parseArguments(args), { hint: /never deletes/ });
+    }
+  });
+
+  test('the help lists all exit codes', () => {
+    assert.deepEqual(
+      EXIT_CODES.map(([code]) => code),
+      Object.values(exits),
+    );
+  });
+
   test('an abbreviation is not guessed, but named', () => {
     assert.throws(() => parseArguments(['regist']), { hint: /did you mean szafa register/ });
   });
@@ -69,13 +85,15 @@ suite('arguments', () => {
       const text = commandHelp(name);
       assert.match(text, new RegExp(`usage: szafa ${name}`));
       if (!entry.hidden) assert.match(text, /examples:\n {2}\S/);
-      for (const option of entry.options) assert.ok(text.includes(`--${option}`), `${name} --${option}`);
+      for (const option of entry.options ?? [])
+        assert.ok(text.includes(`--${option}`), `${name} --${option}`);
       for (const line of text.split('\n')) assert.ok(Array.from(line).length <= 100, line);
-      for (const [example] of entry.examples) {
-        const words = /szafa (.*)/.exec(example)?.[1]?.split(/[|)>]/)[0]?.trim().split(/\s+/) ?? [];
+      for (const example of entry.examples) {
+        const [line] = splitExample(example);
+        const words = /szafa (.*)/.exec(line)?.[1]?.split(/[|)>]/)[0]?.trim().split(/\s+/) ?? [];
         assert.equal(parseArguments(words).command, name, example);
       }
-      assert.equal(typeof (await entry.load()).command, 'function', name);
+      assert.equal(typeof (await entry.load()), 'function', name);
     }
     for (const [name, { hidden = false }] of Object.entries(commands)) {
       assert.equal(new RegExp(`^ {2}${name} `, 'm').test(generalHelp()), !hidden, name);

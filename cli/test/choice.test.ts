@@ -15,14 +15,14 @@ import {
 } from '@szafa/client/node';
 import { layoutOf, sealVolume, totalSha256 } from '@szafa/format';
 import type { Invocation } from '../src/command.ts';
-import { AccountMode } from '../src/lib/account/account-mode.ts';
+import { PasswordMode } from '../src/lib/account/password-mode.ts';
 import { Output } from '../src/lib/print/output.ts';
-import { findExisting, type Opened } from '../src/lib/select/existing.ts';
-import { collect } from '../src/lib/select/plan.ts';
-import { chooseFiles, named } from '../src/lib/select/selection.ts';
+import { findExisting, type ReadableVersion } from '../src/lib/select/existing.ts';
+import { collectFiles } from '../src/lib/select/plan.ts';
+import { findTargets, selectFiles } from '../src/lib/select/selection.ts';
 import { Batch } from '../src/lib/transfer/batch.ts';
 import { Destination } from '../src/lib/transfer/get/destination.ts';
-import { stateOf } from '../src/lib/transfer/get/receive.ts';
+import { stateOf } from '../src/lib/transfer/get/write.ts';
 
 const { signal } = new AbortController();
 
@@ -58,7 +58,7 @@ const numberOf = ({ fileId }: Entry) => Number.parseInt(fileId, 16);
 suite('what a path, a pattern or an ID names', () => {
   const all = (entries: Entry[], text: string) => {
     const out = new Told();
-    const { targets, base, kind } = named(new Tree(entries), text, out);
+    const { targets, base, kind } = findTargets(new Tree(entries), text, out);
     const paths = targets.map((target) => ('file' in target ? target.file.path : `${target.folder.path}/`));
     const first = targets[0]!;
     const number = 'file' in first ? numberOf(first.version ?? first.file.entry) : undefined;
@@ -86,7 +86,7 @@ suite('what a path, a pattern or an ID names', () => {
     assert.deepEqual(found('**/?'), ['d/', 'a', 'd/e/', 'd/*', 'd/a']);
     assert.equal(all(entries, 'd/e/*.jpg').base, 'd/e');
     assert.equal(all(entries, '**/*.jpg').base, '');
-    assert.throws(() => all(entries, 'x*'), { code: 'no-file', message: /nothing on the server fits/ });
+    assert.throws(() => all(entries, 'x*'), { code: 'no-file', message: /nothing on the server matches/ });
   });
 
   test('what has its path without proof does not stand in for what has proof', () => {
@@ -116,7 +116,7 @@ suite('the files to read', () => {
       files,
       emptyFolders: empty,
       ...rest
-    } = chooseFiles(new Tree(entries), invocation, batch, versions);
+    } = selectFiles(new Tree(entries), invocation, batch, versions);
     const emptyFolders = empty.map(({ below }) => below);
     return {
       ...rest,
@@ -158,12 +158,12 @@ suite('the files to read', () => {
 suite('what an upload would repeat', () => {
   const wanted = { to: 'f', origin: '/here/f', mtime: 5 };
   const source = { size: 10, read: async () => new Uint8Array(10), check: async () => {} };
-  const opened = (number: number, metadata: Partial<Opened['metadata']>): Opened => ({
+  const opened = (number: number, metadata: Partial<ReadableVersion['metadata']>): ReadableVersion => ({
     entry: entry(number, 'f'),
     metadata: { name: 'f', size: 10, rev: 1, gen: 1, added: 1, mtime: 5, source: '/here/f', ...metadata },
   });
   /** The content is asked for, and is gone meanwhile. */
-  const meet = async (versions: Opened[], checksum = false) => {
+  const meet = async (versions: ReadableVersion[], checksum = false) => {
     let asked = 0;
     const szafa = {
       openFile: async () => {
@@ -216,10 +216,7 @@ test('get --checksum finds a copy of the same size and time that is another file
   } as unknown as RemoteFile;
   const destination = new Destination({ file: path }, new Told());
   const state = (checksum: boolean) =>
-    stateOf(path, remote, {
-      invocation: { flags: { checksum }, signal } as unknown as Invocation,
-      destination,
-    });
+    stateOf(path, remote.metadata, async () => remote, { flags: { checksum }, signal, destination });
   assert.equal(await state(true), 'absent');
   await write('wrong', 5);
   assert.deepEqual([await state(false), await state(true)], ['same', 'other']);
@@ -237,7 +234,7 @@ test('two files that would have one name are not both taken; a path that is give
     const plan = async (args: string[], flags: Invocation['flags'] = {}) => {
       const out = new Told();
       const batch = new Batch(out);
-      const planned = await collect({ args, flags, out, signal } as unknown as Invocation, batch);
+      const planned = await collectFiles({ args, flags, out, signal } as unknown as Invocation, batch);
       return [planned.filter(({ kind }) => kind === 'file').map(({ to }) => to), out.errors];
     };
     const [a, b] = [join(folder, 'a/x'), join(folder, 'b/x')];
@@ -256,17 +253,17 @@ test('two files that would have one name are not both taken; a path that is give
 test('an account that was entered with a derived secret stays so, whatever comes after', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-mode-'));
   try {
-    const mode = new AccountMode(folder, 'http://x', 'Ann');
+    const mode = new PasswordMode(folder, 'http://x', 'Ann');
     await mode.check('raw');
-    await mode.remember('raw');
-    assert.equal(await mode.known(), 'raw');
+    await mode.save('raw');
+    assert.equal(await mode.load(), 'raw');
     await mode.check('raw');
-    await mode.remember('derived');
-    assert.equal(await mode.known(), 'derived');
-    await mode.remember('raw');
-    await assert.rejects(new AccountMode(folder, 'http://x', 'ann').check('raw'), { code: 'raw-refused' });
+    await mode.save('derived');
+    assert.equal(await mode.load(), 'derived');
+    await mode.save('raw');
+    await assert.rejects(new PasswordMode(folder, 'http://x', 'ann').check('raw'), { code: 'raw-refused' });
     await mode.check('derived');
-    await new AccountMode(folder, 'http://y', 'ann').check('raw');
+    await new PasswordMode(folder, 'http://y', 'ann').check('raw');
     await writeFile(mode.path, 'damaged');
     await assert.rejects(mode.check('raw'), { code: 'raw-refused' });
   } finally {

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
 import { type Entry, Tree } from '@szafa/client/node';
 import { commands } from '../src/command-table.ts';
+import { completePath } from '../src/commands/shell.ts';
 import { completionScript } from '../src/completion.ts';
-import { endingsOf } from '../src/lib/select/endings.ts';
 
 /** What bash offers for these words, the last of which is being typed. */
 function offers(...words: string[]): string[] {
@@ -48,17 +48,17 @@ suite('completion', () => {
     const tree = new Tree(
       ['top', 'd/a', 'd/b/c', 'd/b/d'].map((path) => ({ path, verified: true, size: 1 }) as Entry),
     );
-    assert.deepEqual(endingsOf(tree, '', false), ['d/', 'top']);
-    assert.deepEqual(endingsOf(tree, '/d/', false), ['/d/b/', '/d/a']);
-    assert.deepEqual(endingsOf(tree, 'd/', true), ['d/b/']);
-    assert.deepEqual(endingsOf(tree, 'd/b/c', false), ['d/b/c']);
-    assert.deepEqual(endingsOf(tree, 'x/', false), []);
+    assert.deepEqual(completePath(tree, '', false), ['d/', 'top']);
+    assert.deepEqual(completePath(tree, '/d/', false), ['/d/b/', '/d/a']);
+    assert.deepEqual(completePath(tree, 'd/', true), ['d/b/']);
+    assert.deepEqual(completePath(tree, 'd/b/c', false), ['d/b/c']);
+    assert.deepEqual(completePath(tree, 'x/', false), []);
   });
 
   test('every shell knows every command and every option of it', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const script = completionScript(shell, commands) ?? '';
-      for (const [name, { options, hidden }] of Object.entries(commands)) {
+      for (const [name, { options = [], hidden }] of Object.entries(commands)) {
         if (hidden) continue;
         const own = script
           .split('\n')

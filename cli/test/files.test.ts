@@ -20,8 +20,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { diskPath } from '@szafa/client/node';
-import { command as logout } from '../src/commands/accounts/logout.ts';
-import { givenSecret } from '../src/lib/account/questions.ts';
+import { logout } from '../src/commands/accounts/login.ts';
+import { configuredSecret } from '../src/lib/account/questions.ts';
 import { SessionStore } from '../src/lib/account/session-store.ts';
 import { readSettings } from '../src/lib/account/settings.ts';
 import { Output } from '../src/lib/print/output.ts';
@@ -67,10 +67,10 @@ suite('settings', () => {
       ['none', 'none'],
     ] as const) {
       await writeFile(path, text);
-      assert.equal(await givenSecret(source, 'password'), secret);
+      assert.equal(await configuredSecret(source, 'password'), secret);
     }
     await rm(path);
-    await assert.rejects(givenSecret(source, 'password'), { message: /no such file/, exit: 1 });
+    await assert.rejects(configuredSecret(source, 'password'), { message: /no such file/, exit: 1 });
   });
 
   test('--pull-address: a host, a port, a path; nothing else', () => {
@@ -141,7 +141,7 @@ suite('walk', () => {
   async function walked(path: string, flags: Flags = {}) {
     const told: string[] = [];
     const found = await Array.fromAsync(
-      walk(path, Exclusions.of(flags), {
+      walk(path, Exclusions.fromFlags(flags), {
         fail: (error, at) => told.push(`failed ${at}: ${(error as Error).message}`),
         skip: (at, what) => told.push(`skipped ${at}: ${what}`),
         exclude: (at) => told.push(`excluded ${at}`),
@@ -214,7 +214,7 @@ suite('walk', () => {
     assert.deepEqual((await walked(join(top, 'a.tmp'), { exclude: ['*.tmp'] })).names, []);
     // What is wanted empty is kept so.
     assert.deepEqual((await walked(join(top, 'out'), { exclude: ['*'] })).names, ['folder ']);
-    assert.throws(() => Exclusions.of({ 'exclude-from': [join(top, 'none')] }), {
+    assert.throws(() => Exclusions.fromFlags({ 'exclude-from': [join(top, 'none')] }), {
       code: 'exclude-file',
       exit: 2,
     });

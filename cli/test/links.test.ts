@@ -8,9 +8,9 @@ import { suite, test } from 'node:test';
 import { type ReceivedShare, SzafaError } from '@szafa/client/node';
 import type { CliError } from '../src/errors.ts';
 import { Output } from '../src/lib/print/output.ts';
-import { Destination, placeFor } from '../src/lib/transfer/get/destination.ts';
+import { Destination, targetFor } from '../src/lib/transfer/get/destination.ts';
+import { isNamed, trustedShares } from '../src/lib/transfer/get/from-account.ts';
 import { checkLink, linkState, makeLink } from '../src/lib/transfer/get/links.ts';
-import { isMeant, trustedOf } from '../src/lib/transfer/get/shared.ts';
 
 async function folder(stack: AsyncDisposableStack): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'szafa-links-'));
@@ -72,11 +72,11 @@ suite('where files are written', () => {
   test('one file may get a name, a folder or several go below', async () => {
     await using stack = new AsyncDisposableStack();
     const top = await folder(stack);
-    assert.deepEqual(await placeFor(undefined, true), { folder: '.' });
-    assert.deepEqual(await placeFor(join(top, 'new'), true), { file: join(top, 'new') });
-    assert.deepEqual(await placeFor(`${top}/new/`, true), { folder: `${top}/new/` });
-    assert.deepEqual(await placeFor(top, true), { folder: top });
-    assert.deepEqual(await placeFor(join(top, 'new'), false), { folder: join(top, 'new') });
+    assert.deepEqual(await targetFor(undefined, true), { folder: '.' });
+    assert.deepEqual(await targetFor(join(top, 'new'), true), { file: join(top, 'new') });
+    assert.deepEqual(await targetFor(`${top}/new/`, true), { folder: `${top}/new/` });
+    assert.deepEqual(await targetFor(top, true), { folder: top });
+    assert.deepEqual(await targetFor(join(top, 'new'), false), { folder: join(top, 'new') });
   });
 
   test('nothing is written through a link', async () => {
@@ -121,25 +121,25 @@ suite('paths of what others share', () => {
       ['a/b/c', 'a/**/c'],
       ['a/c', 'a/**/**/c'],
     ] as const)
-      assert.ok(isMeant(name, wanted), `${name} ${wanted}`);
+      assert.ok(isNamed(name, wanted), `${name} ${wanted}`);
     for (const [name, wanted] of [
       ['a/b/c.txt', '*.txt'],
       ['a/b', 'b*'],
       ['a', 'a/*'],
       ['a/b/c', 'a/**/d'],
     ] as const)
-      assert.ok(!isMeant(name, wanted), `${name} ${wanted}`);
+      assert.ok(!isNamed(name, wanted), `${name} ${wanted}`);
     // On every way at once: one after the other these are more than anybody waits for.
-    assert.ok(!isMeant('a/'.repeat(60), `${'**/a/'.repeat(25)}b`));
+    assert.ok(!isNamed('a/'.repeat(60), `${'**/a/'.repeat(25)}b`));
   });
 
   test('keys that changed stop everything, wherever in the list they are', () => {
     const share = (code?: string) =>
       ({ id: 'x', from: 'bob', problem: code && new SzafaError(code, code) }) as unknown as ReceivedShare;
-    const invocation = { out: quiet } as unknown as Parameters<typeof trustedOf>[2];
+    const invocation = { out: quiet } as unknown as Parameters<typeof trustedShares>[2];
     const shares = [share('tampered'), share(), share('contact-changed')];
-    assert.throws(() => trustedOf(shares, 'bob', invocation), { code: 'contact-changed' });
-    assert.equal(trustedOf(shares.slice(0, 2), 'bob', invocation).length, 1);
-    assert.throws(() => trustedOf(shares.slice(0, 1), 'bob', invocation), { code: 'tampered' });
+    assert.throws(() => trustedShares(shares, 'bob', invocation), { code: 'contact-changed' });
+    assert.equal(trustedShares(shares.slice(0, 2), 'bob', invocation).length, 1);
+    assert.throws(() => trustedShares(shares.slice(0, 1), 'bob', invocation), { code: 'tampered' });
   });
 });

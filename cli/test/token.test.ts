@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { command } from '../src/commands/accounts/token.ts';
+import { token } from '../src/commands/accounts/sessions.ts';
 import { readSettings } from '../src/lib/account/settings.ts';
 import { Output } from '../src/lib/print/output.ts';
 import { parseEnd } from '../src/lib/print/quantities.ts';
@@ -26,7 +26,7 @@ test('wrong usage is told before anything is asked or sent', async () => {
   const wrong = async (args: string[], flags: Flags, message: RegExp) => {
     const settings = readSettings({ server: 'http://127.0.0.1:1', config: '/nowhere' }, {});
     const invocation = { args, flags, settings, out, signal: AbortSignal.timeout(10_000) };
-    await assert.rejects(command(invocation), (error: Error & { code: string }) => {
+    await assert.rejects(token(invocation), (error: Error & { code: string }) => {
       assert.equal(error.code, 'usage', error.message);
       assert.match(error.message, message);
       return true;
@@ -36,7 +36,7 @@ test('wrong usage is told before anything is asked or sent', async () => {
   await wrong(['create'], { scope: 'read' }, /needs a NAME/);
   await wrong(create, {}, /needs --scope/);
   await wrong(create, { scope: 'write' }, /no scope "write"/);
-  await wrong(create, { scope: 'read', expires: 'soon' }, /no time to come/);
+  await wrong(create, { scope: 'read', expires: 'soon' }, /not a time in the future/);
   await wrong(create, { scope: 'read', dir: '/' }, /one folder at the top/);
   await wrong(['end'], {}, /needs an ID/);
   await wrong(['forget'], {}, /there is no "token forget"/);

@@ -33,8 +33,8 @@ suite('szafa: settings', { concurrency: 3 }, () => {
     const { device } = shared;
     await writeFile(device.path('a-file'), '');
     await mkdir(device.path('big'));
-    const least = (name: string) => Array.from({ length: commands[name]!.args[0] }, () => 'big');
-    const keeping = Object.keys(commands).filter((name) => commands[name]!.keeps !== false);
+    const least = (name: string) => Array.from({ length: commands[name]!.args?.[0] ?? 0 }, () => 'big');
+    const keeping = Object.keys(commands).filter((name) => !commands[name]!.needsNoConfig);
     for (const name of keeping) {
       const config = { SZ_CONFIG: '/proc/nope', SZ_PASSWORD: 'x', SZ_TOKEN: 'x' };
       const outcome = await device.run([name, ...least(name), '--yes'], { env: config });

@@ -4,100 +4,93 @@ import { checkPassword, cleanUsername } from '@szafa/protocol';
 import type { Command, Invocation } from '../../command.ts';
 import { CliError, exits, UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';
-import { AccountMode } from '../../lib/account/account-mode.ts';
-import { clientOptions, explainLogin, sameServer } from '../../lib/account/connection.ts';
-import { ask, canAsk, codeAsker, readSecret } from '../../lib/account/questions.ts';
+import { clientOptions, connect, explainLogin, serverFor } from '../../lib/account/connection.ts';
+import { PasswordMode } from '../../lib/account/password-mode.ts';
+import { ask, canAsk, codeAsker, isConfigured, readSecret } from '../../lib/account/questions.ts';
 import { type PreparedKey, prepareKey, withKey } from '../../lib/account/recovery.ts';
-import { checkKeys, checkNew, endSession } from '../../lib/account/secrets.ts';
-import { SessionStore } from '../../lib/account/session-store.ts';
+import { checkKeys, checkNewSecret, endSession } from '../../lib/account/secrets.ts';
+import { SessionStore, type StoredSession } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 
-export async function userOf(
+/** The account for a command that starts a session. */
+export async function readUsername(
   { args, settings, signal }: Invocation,
-  kept: string | undefined,
+  stored: string | undefined,
 ): Promise<string> {
-  const given = args[0] ?? settings.user ?? kept;
-  if (given !== undefined) return given;
+  const given = args[0] ?? settings.user ?? stored;
+  if (given !== undefined) return cleanUsername(given);
   if (!canAsk()) throw new UsageError('no username', 'give it after the command, or set SZ_USER');
-  return ask('username: ', signal);
+  return cleanUsername(await ask('username: ', signal));
 }
 
-function explainTaken(error: unknown, username: string): void {
-  // In words of our own: the service's could ask for anything.
-  if (explain(error).code !== 'conflict') return;
-  const hint = `choose another, or log in if it is yours: szafa login ${oneLine(username)}`;
-  throw new CliError('username-taken', `the username ${oneLine(username)} is taken`, hint, exits.failed, {
-    cause: error,
-  });
-}
-
-/** Whether it is closed or wants an invitation, the service says; not what was wrong with one that was given. */
-function explainRefused(error: unknown, invited: boolean): void {
-  if (explain(error).code !== 'forbidden') return;
+/** Explains a refused registration in our own words: the server's could ask for anything. */
+function explainRegistration(error: unknown, username: string, isInvited: boolean): void {
+  const { code } = explain(error);
+  if (code === 'conflict') {
+    const message = `the username ${oneLine(username)} is taken`;
+    const hint = `choose another, or log in if it is yours: szafa login ${oneLine(username)}`;
+    throw new CliError('username-taken', message, hint, exits.failed, { cause: error });
+  }
+  if (code !== 'forbidden') return;
   const isClosed = error instanceof Error && error.message === 'registration is closed';
   const message = isClosed
-    ? 'the server takes no new accounts'
-    : invited
+    ? 'sign-ups are closed on this server'
+    : isInvited
       ? 'the invitation is wrong, used or expired'
-      : 'the server takes new accounts only with an invitation';
+      : 'this server needs an invitation for a new account';
   const hint = isClosed
     ? 'ask its operator'
     : 'ask its operator for an invitation, then: szafa register --invite';
   throw new CliError('registration-refused', message, hint, exits.failed, { cause: error });
 }
 
-async function enter(how: 'register' | 'login', invocation: Invocation): Promise<void> {
+async function startSession(how: 'register' | 'login', invocation: Invocation): Promise<void> {
   const { settings, flags, out, signal } = invocation;
+  const isNew = how === 'register';
   const store = new SessionStore(settings.config, out);
-  const kept = await store.load();
-  const given = settings.server ?? kept?.server;
-  if (given === undefined) throw new UsageError('no server is known', 'give its address: --server URL');
-  const server = sameServer(given);
-  const username = cleanUsername(await userOf(invocation, how === 'login' ? kept?.username : undefined));
+  const stored = await store.load();
+  const server = serverFor(settings, stored);
+  const username = await readUsername(invocation, isNew ? undefined : stored?.username);
   const raw = flags['raw-password'] ?? false;
-  const mode = new AccountMode(settings.config, server, username);
+  const mode = new PasswordMode(settings.config, server, username);
   await mode.check(raw ? 'raw' : 'derived');
-  const twice = how === 'register';
-  const password = await readSecret({ source: settings.password, what: 'password', twice, signal });
-  if (raw) checkPassword(password);
-  const wanted = flags.passphrase || settings.passphrase.text || settings.passphrase.file;
-  const passphrase = wanted
-    ? await readSecret({ source: settings.passphrase, what: 'passphrase', twice, signal })
+  const read = async (source: typeof settings.password, what: string) => {
+    const secret = await readSecret({ source, what, twice: isNew, signal });
+    if (raw && what === 'password') checkPassword(secret);
+    return secret;
+  };
+  const password = await read(settings.password, 'password');
+  const hasPassphrase = flags.passphrase || isConfigured(settings.passphrase);
+  const passphrase = hasPassphrase ? await read(settings.passphrase, 'passphrase') : undefined;
+  const isInvited = isNew && (flags.invite || isConfigured(settings.invite));
+  const invite = isInvited
+    ? (await readSecret({ source: settings.invite, what: 'invitation', signal })).trim()
     : undefined;
-  const invited = flags.invite || settings.invite.text || settings.invite.file;
-  const invite =
-    how === 'register' && invited
-      ? (await readSecret({ source: settings.invite, what: 'invitation', signal })).trim()
-      : undefined;
-  if (how === 'register') {
-    await checkNew(password, 'password', username);
-    if (passphrase !== undefined) await checkNew(passphrase, 'passphrase', username);
+  if (isNew) {
+    await checkNewSecret(password, 'password', username);
+    if (passphrase !== undefined) await checkNewSecret(passphrase, 'passphrase', username);
   }
   const { options, close } = clientOptions(invocation, server);
   let prepared: PreparedKey | undefined;
+  // A raw password alone opens no files, so there are no keys to recover.
+  const opensFiles = !raw || passphrase !== undefined;
   try {
-    // A raw password alone opens no files, and so there are no keys to recover.
-    if (how === 'register' && !(raw && passphrase === undefined)) {
+    if (isNew && opensFiles) {
       prepared = await prepareKey(invocation, options.engine!, { server, username }, true);
     }
-    const { device } = settings;
-    const askCode = codeAsker(invocation);
     const secrets = {
-      ...{ username, password, passphrase, raw, invite, device, askCode },
-      recoveryKey: prepared?.key,
+      ...{ username, password, passphrase, raw, invite, device: settings.device },
+      ...{ askCode: codeAsker(invocation), recoveryKey: prepared?.key },
     };
     const szafa = await withKey(prepared, () =>
       Szafa[how](options, secrets).catch((error) => {
-        if (how === 'register') {
-          explainTaken(error, username);
-          explainRefused(error, invite !== undefined);
-        }
+        if (isNew) explainRegistration(error, username, invite !== undefined);
         return explainLogin(error, mode);
       }),
     );
-    await mode.remember(raw ? 'raw' : 'derived');
+    await mode.save(raw ? 'raw' : 'derived');
     try {
-      await checkKeys(szafa, how === 'login' ? passphrase : undefined, invocation);
+      await checkKeys(szafa, isNew ? undefined : passphrase, invocation);
     } catch (error) {
       await endSession(szafa, signal);
       throw error;
@@ -107,17 +100,51 @@ async function enter(how: 'register' | 'login', invocation: Invocation): Promise
   } finally {
     await close();
   }
-  const verb = how === 'register' ? 'registered and logged in' : 'logged in';
-  const where = prepared?.path === undefined ? '' : `; the recovery key is in ${oneLine(prepared.path)}`;
-  const file = prepared?.path === undefined ? {} : { recovery_file: prepared.path };
-  out.done('session', { server, username, ...file }, `${verb} as ${username} at ${oneLine(server)}${where}`);
-  if (raw && passphrase === undefined) {
-    out.note(
-      'locked',
-      'the server knows a raw password, so files cannot be encrypted with it: log in with --passphrase',
-    );
-  }
+  const path = prepared?.path;
+  const where = path === undefined ? '' : `; the recovery key is in ${oneLine(path)}`;
+  const text = `${isNew ? 'registered and logged in' : 'logged in'} as ${username} at ${oneLine(server)}${where}`;
+  out.done('session', { server, username, ...(path !== undefined && { recovery_file: path }) }, text);
+  if (opensFiles) return;
+  const message =
+    'the server knows a raw password, so files cannot be encrypted with it: log in with --passphrase';
+  out.note('locked', message);
 }
 
-export const register: Command = (invocation) => enter('register', invocation);
-export const login: Command = (invocation) => enter('login', invocation);
+export const register: Command = (invocation) => startSession('register', invocation);
+export const login: Command = (invocation) => startSession('login', invocation);
+
+/** Deletes the keys from this machine, whether or not the server can be reached. */
+export const logout: Command = async (invocation) => {
+  const { settings, out, signal } = invocation;
+  const store = new SessionStore(settings.config, out);
+  const stored = await store.load();
+  if (!stored && !isConfigured(settings.token)) {
+    throw new CliError('not-logged-in', 'not logged in', 'there is no session to end');
+  }
+  let failure: unknown;
+  try {
+    await using szafa = await connect(stored ? useStored(stored, invocation) : invocation, { keys: 'none' });
+    await szafa.logout({ signal });
+  } catch (error) {
+    failure = error;
+  }
+  await store.remove();
+  if (failure !== undefined) {
+    signal.throwIfAborted();
+    const { code, message } = explain(failure);
+    // A token that the server does not know is logged out already.
+    if (code !== 'unauthorized') {
+      const hint = 'the keys are deleted from this machine; the token expires by itself after some weeks';
+      const what = `the session could not be ended on the server: ${message}`;
+      throw new CliError(code, what, hint, exits.failed, { cause: failure });
+    }
+  }
+  out.done('logout', { server: stored?.server, username: stored?.username }, 'logged out');
+};
+
+const NONE = { text: undefined, file: undefined, names: '' };
+
+/** The stored session is the one to end, whatever else is set. */
+function useStored({ server, username }: StoredSession, invocation: Invocation): Invocation {
+  return { ...invocation, settings: { ...invocation.settings, server, user: username, token: NONE } };
+}

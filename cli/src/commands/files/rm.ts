@@ -6,30 +6,30 @@ import { connect } from '../../lib/account/connection.ts';
 import { oneLine, plural } from '../../lib/print/text.ts';
 import { Lookup } from '../../lib/select/lookup.ts';
 import { shownName } from '../../lib/select/paths.ts';
-import { checkCanConfirm, confirmFinal, planRemoval, removeFiles } from '../../lib/select/removal.ts';
-import { ID, namedAll, unprovenOf } from '../../lib/select/selection.ts';
+import { checkCanConfirm, confirmRemoval, planRemoval, removeFiles } from '../../lib/select/removal.ts';
+import { findAllTargets, findUnproven, ID, type Match } from '../../lib/select/selection.ts';
 import { Batch } from '../../lib/transfer/batch.ts';
-import { counted } from '../../lib/transfer/progress/counted.ts';
+import { countFiles } from '../../lib/transfer/progress/progress.ts';
 
-/** What is to go. */
-interface Doomed {
-  /** Files with all their versions, or one version that was named by its ID. */
+/** The files and folders to remove, without those inside of such folders. */
+interface Removal {
+  /** Each with all its versions, or with those that were named by their IDs. */
   files: Map<string, { path: string; entries: Entry[] }>;
   folders: Map<string, Folder>;
-  /** Those that were named by their IDs. */
+  /** Versions that were named by their IDs. */
   byId: Set<Entry>;
 }
 
-function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed {
-  const files: Doomed['files'] = new Map();
-  const folders: Doomed['folders'] = new Map();
-  const byId: Doomed['byId'] = new Set();
-  for (const target of named.flatMap(({ targets }) => targets)) {
+function planTargets(matches: readonly Match[], recursive: boolean): Removal {
+  const files: Removal['files'] = new Map();
+  const folders: Removal['folders'] = new Map();
+  const byId: Removal['byId'] = new Set();
+  for (const target of matches.flatMap(({ targets }) => targets)) {
     if ('folder' in target) {
       const { path } = target.folder;
-      if (path === '') throw new UsageError('the top cannot be removed', "name what is in it, as '*'");
+      if (path === '') throw new UsageError('cannot remove the root folder', "name what is in it, as '*'");
       if (!recursive) {
-        const hint = 'remove it with all that is in it: rm -r';
+        const hint = 'remove it with everything in it: rm -r';
         throw new CliError('is-folder', `${shownName(path)} is a folder`, hint);
       }
       folders.set(path, target.folder);
@@ -38,29 +38,28 @@ function doomed(named: ReturnType<typeof namedAll>, recursive: boolean): Doomed 
       if (target.version) byId.add(target.version);
       const known = files.get(path)?.entries ?? [];
       const more = target.version ? [target.version] : versions;
-      // Two arguments may name the same one.
+      // Two arguments may name the same version.
       files.set(path, { path, entries: [...new Set([...known, ...more])] });
     }
   }
-  // What is in a folder that goes, goes with it.
-  const goes = (path: string) => [...folders.keys()].some((folder) => path.startsWith(`${folder}/`));
-  for (const path of [...files.keys()].filter(goes)) files.delete(path);
-  for (const path of [...folders.keys()].filter(goes)) folders.delete(path);
+  const isInFolder = (path: string) => [...folders.keys()].some((folder) => path.startsWith(`${folder}/`));
+  for (const path of [...files.keys()].filter(isInFolder)) files.delete(path);
+  for (const path of [...folders.keys()].filter(isInFolder)) folders.delete(path);
   return { files, folders, byId };
 }
 
 /**
- * What does not prove that it is what its path says is kept, and told with its ID. One that was named by that goes to the trash all the
- * same: it comes back from there.
+ * Finds files to keep because they do not prove their paths, and reports them with their IDs. One that was named by its ID goes to the
+ * trash all the same: it can be restored.
  */
-async function keptOf(
+async function findKept(
   szafa: Szafa,
   entries: readonly Entry[],
   { flags, out, signal }: Invocation,
   { byId, batch }: { byId: ReadonlySet<Entry>; batch: Batch },
 ): Promise<Set<Entry>> {
   const kept = new Set<Entry>();
-  for (const { entry, problem } of await unprovenOf(szafa, entries, signal)) {
+  for (const { entry, problem } of await findUnproven(szafa, entries, signal)) {
     if (isFatal(problem)) throw problem;
     const { fileId, path, verified } = entry;
     const id = oneLine(fileId);
@@ -71,85 +70,118 @@ async function keptOf(
     }
     kept.add(entry);
     const { code, hint } = explain(problem);
-    // What has a path of an earlier time is sound, and is somewhere else; what is no ID is not for a shell.
+    // A file with an outdated path is sound, and is somewhere else; an ID that is none must not get into a shell.
     const mayGo = !verified && ID.test(fileId);
-    const next = mayGo ? `if it is to go all the same: szafa rm ${id} moves it to the trash` : hint;
+    const next = mayGo ? `to remove it anyway: szafa rm ${id} moves it to the trash` : hint;
     batch.fail(new CliError(code, `was kept: ${why} (${id})`, next), path);
   }
   return kept;
 }
 
-export const command: Command = async (invocation) => {
+/** A file or folder with its versions, and those that are removed. */
+interface RemovalItem {
+  path: string;
+  entries: Entry[];
+  toRemove: Entry[];
+  folder?: Folder;
+  /** Records of the folder and of those inside of it. */
+  markers: Entry[];
+}
+
+const isWhole = ({ toRemove, entries }: RemovalItem) => toRemove.length === entries.length;
+
+async function deleteItems(
+  szafa: Szafa,
+  items: readonly RemovalItem[],
+  emptyFolders: readonly RemovalItem[],
+  invocation: Invocation,
+  batch: Batch,
+): Promise<void> {
+  const { out, signal } = invocation;
+  const files = items.flatMap(({ toRemove }) => toRemove);
+  if (items.length > 0) {
+    const paths = items.map(({ path }) => path);
+    await confirmRemoval(invocation, paths, plural(files.length, 'file'));
+  }
+  const before = batch.failed;
+  const all = [...files, ...items.flatMap(({ markers }) => markers)];
+  await removeFiles(szafa, all, invocation, batch, { silent: hiddenRecords(all) });
+  if (batch.failed > before) return;
+  for (const item of items) {
+    // A kept file would land in the root folder.
+    if (item.folder?.dirId === undefined || !isWhole(item)) continue;
+    await szafa.removeDir(item.folder.dirId, { signal });
+  }
+  for (const { path, markers } of emptyFolders) {
+    if (markers.length > 0) continue;
+    out.done('removed', { path }, `deleted ${oneLine(path)}`);
+    batch.done++;
+  }
+}
+
+async function trashItems(
+  szafa: Szafa,
+  items: readonly RemovalItem[],
+  { out, signal }: Invocation,
+): Promise<void> {
+  const options = { signal, onProgress: countFiles(out, 'moving to the trash') };
+  const files = items.filter(({ folder }) => !folder);
+  const versions = files.flatMap(({ toRemove }) => toRemove);
+  if (versions.length > 0) await szafa.trash(versions, options);
+  for (const { path, toRemove } of files) {
+    const more = toRemove.length > 1 ? `, ${plural(toRemove.length, 'version')}` : '';
+    const fields = { path, file_ids: toRemove.map(({ fileId }) => fileId) };
+    out.done('trashed', fields, `moved ${oneLine(path)} to the trash${more}`);
+  }
+  for (const item of items) {
+    const { path, folder, toRemove, markers } = item;
+    if (!folder) continue;
+    if (isWhole(item)) await szafa.removeFolder(folder.path, options);
+    else await szafa.trash([...toRemove, ...markers], options);
+    const count = isWhole(item) ? folder.count : toRemove.length;
+    const text = isWhole(item)
+      ? `moved ${oneLine(path)} to the trash, ${plural(count, 'file')}`
+      : `moved ${plural(count, 'file')} of ${oneLine(path)} to the trash`;
+    out.done('trashed', { path, files: count }, text);
+  }
+}
+
+export const rm: Command = async (invocation) => {
   const { flags, out, signal } = invocation;
   if (flags.now) checkCanConfirm(invocation);
-  await using connection = await connect(invocation, { keys: 'useful' });
-  const { szafa } = connection;
+  await using szafa = await connect(invocation, { keys: 'useful' });
   const tree = await new Lookup(szafa, signal).tree();
   const batch = new Batch(out);
-  const { files, folders, byId } = doomed(namedAll(tree, invocation, batch), flags.recursive ?? false);
-  const listed: { path: string; entries: Entry[]; folder?: Folder }[] = [
-    ...files.values(),
-    ...folders.values().map((folder) => {
-      const entries = [...tree.within(folder)].flatMap(recordsOf);
-      return { path: `${folder.path}/`, entries, folder };
-    }),
+  const matches = findAllTargets(tree, invocation, batch);
+  const { files, folders, byId } = planTargets(matches, flags.recursive ?? false);
+  const listed = [
+    ...files.values().map((file) => ({ ...file, markers: [] })),
+    ...folders.values().map((folder) => ({
+      ...{ path: `${folder.path}/`, folder, entries: [...tree.within(folder)].flatMap(recordsOf) },
+      markers: [...tree.foldersWithin(folder)].flatMap(({ markers }) => markers),
+    })),
   ];
   const entries = listed.flatMap((one) => one.entries);
-  const kept = await keptOf(szafa, entries, invocation, { byId, batch });
-  const all = entries.filter((entry) => !kept.has(entry));
-  const doing = listed
-    .map((one) => ({ ...one, going: one.entries.filter((entry) => !kept.has(entry)) }))
-    .filter((one) => one.going.length > 0 || one.entries.length === 0);
-  const markersOf = (folder: Folder | undefined) =>
-    folder ? [...tree.foldersWithin(folder)].flatMap(({ markers }) => markers) : [];
-  // A folder with nothing in it is a thing of its own.
-  const hollow = doing.filter((one) => one.entries.length === 0);
+  const kept = await findKept(szafa, entries, invocation, { byId, batch });
+  const items = listed
+    .map((one): RemovalItem => ({ ...one, toRemove: one.entries.filter((entry) => !kept.has(entry)) }))
+    .filter((one) => one.toRemove.length > 0 || one.entries.length === 0);
+  const emptyFolders = items.filter((one) => one.entries.length === 0);
+  const count = items.reduce((sum, { toRemove }) => sum + toRemove.length, 0) + emptyFolders.length;
   if (flags['dry-run']) {
-    const paths = hollow.map(({ path }) => path);
-    planRemoval(invocation, flags.now ? 'remove' : 'trash', all, paths);
-    batch.done += all.length + hollow.length;
-  } else if (flags.now) {
-    const paths = doing.map(({ path }) => path);
-    if (paths.length > 0) await confirmFinal(invocation, paths, plural(all.length, 'file'));
-    const before = batch.failed;
-    const markers = doing.flatMap(({ folder }) => markersOf(folder));
-    const silent = hiddenRecords([...all, ...markers]);
-    await removeFiles(szafa, [...all, ...markers], invocation, batch, { silent });
-    if (batch.failed > before) return batch.finish();
-    for (const { folder, going, entries } of doing) {
-      // What was kept would be in the root then.
-      if (folder?.dirId === undefined || going.length < entries.length) continue;
-      await szafa.removeDir(folder.dirId, { signal });
-    }
-    for (const { path, folder } of hollow) {
-      if (markersOf(folder).length > 0) continue;
-      out.done('removed', { path }, `deleted ${oneLine(path)}`);
-      batch.done++;
-    }
-  } else {
-    const options = { signal, onProgress: counted(out, 'moving to the trash') };
-    const single = doing.filter(({ folder }) => !folder);
-    if (single.length > 0)
-      await szafa.trash(
-        single.flatMap(({ going }) => going),
-        options,
-      );
-    for (const { path, going } of single) {
-      const more = going.length > 1 ? `, ${plural(going.length, 'version')}` : '';
-      const fields = { path, file_ids: going.map(({ fileId }) => fileId) };
-      out.done('trashed', fields, `moved ${oneLine(path)} to the trash${more}`);
-    }
-    for (const { path, folder, going, entries } of doing) {
-      if (!folder) continue;
-      const isWhole = going.length === entries.length;
-      if (isWhole) await szafa.removeFolder(folder.path, options);
-      else await szafa.trash([...going, ...markersOf(folder)], options);
-      const count = isWhole ? folder.count : going.length;
-      const what = isWhole ? oneLine(path) : `${plural(count, 'file')} of ${oneLine(path)}`;
-      const text = `moved ${what} to the trash${isWhole ? `, ${plural(count, 'file')}` : ''}`;
-      out.done('trashed', { path, files: count }, text);
-    }
-    batch.done += all.length + hollow.length;
+    const action = flags.now ? 'remove' : 'trash';
+    const paths = emptyFolders.map(({ path }) => path);
+    planRemoval(
+      invocation,
+      action,
+      items.flatMap(({ toRemove }) => toRemove),
+      paths,
+    );
+    batch.done += count;
+  } else if (flags.now) await deleteItems(szafa, items, emptyFolders, invocation, batch);
+  else {
+    await trashItems(szafa, items, invocation);
+    batch.done += count;
   }
   batch.finish();
 };

@@ -2,33 +2,33 @@ import type { Delivery } from '@szafa/client/node';
 import type { Command, Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { connect } from '../../lib/account/connection.ts';
+import { alignRows } from '../../lib/print/tables.ts';
 import { formatBytes, formatTime, oneLine, plural } from '../../lib/print/text.ts';
-import { CAME, SHOWN, shareOf } from '../../lib/select/by-id.ts';
+import { findById, ID_COLUMNS } from '../../lib/select/by-id.ts';
 import { typedPath } from '../../lib/select/paths.ts';
-import { checkCanConfirm, confirmFinal } from '../../lib/select/removal.ts';
+import { checkCanConfirm, confirmRemoval } from '../../lib/select/removal.ts';
 import { Batch } from '../../lib/transfer/batch.ts';
+import { checkExclusive } from '../../options.ts';
 
 const about = ({ name }: Delivery) => name;
 
 function checkUsage({ args, flags }: Invocation): void {
-  if (flags.dir !== undefined && !flags.take)
-    throw new UsageError('--dir says where files go that are taken over', 'add --take');
-  if (flags.take && flags.drop)
-    throw new UsageError('--take and --drop do not go together', 'give one of them');
+  if (flags.dir !== undefined && !flags.take) throw new UsageError('--dir is for --take', 'add --take');
+  checkExclusive(flags, 'take', 'drop');
   if (flags.all && !flags.drop) throw new UsageError('--all is for --drop', 'omit it');
   // Never everything by mistake.
   if (flags.drop && (args.length === 0) !== (flags.all === true))
-    throw new UsageError('which deliveries?', 'give their IDs, or --all, and not both');
+    throw new UsageError('--drop needs IDs, or --all', 'szafa deliveries shows the IDs');
 }
 
-/** Those that are meant by IDs, or by the beginnings of them; all where there are none. */
-function chosen(all: readonly Delivery[], { args }: Invocation, batch: Batch): Set<Delivery> {
+/** The deliveries with these IDs; without IDs, all. */
+function chooseDeliveries(all: readonly Delivery[], { args }: Invocation, batch: Batch): Set<Delivery> {
   if (args.length === 0) return new Set(all);
   const byId = all.map((delivery) => ({ id: delivery.fileId, delivery }));
   const found = new Set<Delivery>();
   for (const arg of args) {
     try {
-      found.add(shareOf(byId, arg, CAME).delivery);
+      found.add(findById(byId, arg, 'delivery').delivery);
     } catch (error) {
       batch.fail(error, arg);
     }
@@ -40,28 +40,34 @@ const fieldsOf = ({ fileId, requestId, name, size, createdAt }: Delivery) => ({
   ...{ file_id: fileId, request: requestId, name, size, created_at: createdAt },
 });
 
-function show({ out }: Invocation, delivery: Delivery): void {
-  const { fileId, name, size, createdAt, folder, problem } = delivery;
-  const to = oneLine(folder ?? '?') || '/';
-  const told = problem ? `cannot be read: ${oneLine(problem.message)}` : `for ${to}`;
-  const row = [fileId.slice(0, SHOWN), formatTime(createdAt), formatBytes(size), oneLine(name), told];
-  const fields = { ...fieldsOf(delivery), folder: folder ?? null, problem: problem?.code ?? null };
-  out.answer('delivery', fields, row.join('  '));
+function show({ out }: Invocation, deliveries: Iterable<Delivery>): void {
+  const all = [...deliveries];
+  const rows = alignRows(
+    all.map(({ fileId, name, size, createdAt, folder, problem }) => [
+      fileId.slice(0, ID_COLUMNS),
+      formatTime(createdAt),
+      formatBytes(size).padStart(9),
+      oneLine(name),
+      problem ? `cannot be read: ${oneLine(problem.message)}` : `for ${oneLine(folder ?? '?') || '/'}`,
+    ]),
+  );
+  for (const [at, delivery] of all.entries()) {
+    const { folder = null, problem } = delivery;
+    out.answer('delivery', { ...fieldsOf(delivery), folder, problem: problem?.code ?? null }, rows[at]!);
+  }
 }
 
-export const command: Command = async (invocation) => {
+export const deliveries: Command = async (invocation) => {
   const { flags, out, signal } = invocation;
   checkUsage(invocation);
   if (flags.drop) checkCanConfirm(invocation);
-  await using connection = await connect(invocation, { keys: 'needed' });
-  const { szafa } = connection;
+  await using szafa = await connect(invocation, { keys: 'needed' });
   const all = await szafa.deliveries({ signal });
-  if (all.length === 0) out.note('empty', 'nothing has been delivered that you have not taken over');
+  if (all.length === 0) out.note('empty', 'there are no new deliveries');
   const batch = new Batch(out);
-  const deliveries = chosen(all, invocation, batch);
-  // One after the other: two of one name get two numbers.
-  const run = (work: (delivery: Delivery) => Promise<void>) =>
-    batch.run(deliveries, { out, signal, parallel: 1, about }, work);
+  const chosen = chooseDeliveries(all, invocation, batch);
+  // One at a time: two of one name get two numbers.
+  const run = (work: (delivery: Delivery) => Promise<void>) => batch.run(chosen, { signal, about }, work);
   if (flags.take) {
     const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
     const known = { tree: await szafa.tree({ signal }), sealedIds: await szafa.sealedIds({ signal }) };
@@ -69,18 +75,21 @@ export const command: Command = async (invocation) => {
     await run(async (delivery) => {
       if (delivery.problem) throw delivery.problem;
       if (folder === undefined && delivery.folder === undefined)
-        throw new CliError('no-folder', 'its request is gone', 'say where it goes: --take --dir FOLDER');
+        throw new CliError('no-folder', 'its request is gone', 'give a folder: --take --dir FOLDER');
       const path = await szafa.takeOver(delivery, options);
       const text = `took ${oneLine(path)}  ${formatBytes(delivery.size)}`;
       out.done('taken', { ...fieldsOf(delivery), path }, text);
     });
   } else if (flags.drop) {
-    const what = plural(deliveries.size, 'delivery', 'deliveries');
-    if (deliveries.size > 0) await confirmFinal(invocation, [...deliveries].map(about), what);
+    const what = plural(chosen.size, 'delivery', 'deliveries');
+    if (chosen.size > 0) await confirmRemoval(invocation, [...chosen].map(about), what);
     await run(async (delivery) => {
       await szafa.dropDelivery(delivery, { signal });
       out.done('dropped', fieldsOf(delivery), `deleted ${oneLine(delivery.name)}`);
     });
-  } else await run(async (delivery) => show(invocation, delivery));
+  } else {
+    show(invocation, chosen);
+    batch.done += chosen.size;
+  }
   batch.finish();
 };

@@ -4,48 +4,50 @@ import type { Command, Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { connect } from '../../lib/account/connection.ts';
 import { readSecret } from '../../lib/account/questions.ts';
-import { drawn } from '../../lib/print/qr.ts';
+import { showQr } from '../../lib/print/qr.ts';
 import { parseCount, parseEnd } from '../../lib/print/quantities.ts';
 import { formatTime, oneLine, plural } from '../../lib/print/text.ts';
-import { SHOWN } from '../../lib/select/by-id.ts';
+import { ID_COLUMNS } from '../../lib/select/by-id.ts';
 import { Lookup } from '../../lib/select/lookup.ts';
-import { type Choice, chooseFiles, newestOf, prove } from '../../lib/select/selection.ts';
+import { findNewest, requireProven, type Selection, selectFiles } from '../../lib/select/selection.ts';
 import { Batch } from '../../lib/transfer/batch.ts';
+import { checkExclusive } from '../../options.ts';
 
 const TITLE_NAMES = 3;
 
 /**
- * By their names, with a number where two have the same one: the folders that they lie in are the owner's business. A name that ends in `/`
- * is an empty folder.
+ * Names the shared files, with a number if two have the same name. Does not tell the folders that they are in. A name that ends in `/` is
+ * an empty folder.
  */
-function itemsOf({ files, emptyFolders }: Choice): ShareItem[] {
+function nameItems({ files, emptyFolders }: Selection): ShareItem[] {
   const taken = new Set<string>();
-  const shown = new Map<string, string>();
-  const named = (own: string, what: (top: string) => string) => {
-    const [top = own, ...more] = own.split('/');
-    const key = what(top);
-    const name = shown.get(key) ?? freePath(taken, top);
+  const topNames = new Map<string, string>();
+  /** `keyOf` identifies the file or folder at the top of the path. */
+  const nameOf = (path: string, keyOf: (top: string) => string) => {
+    const [top = path, ...more] = path.split('/');
+    const key = keyOf(top);
+    const name = topNames.get(key) ?? freePath(taken, top);
     taken.add(name);
-    shown.set(key, name);
+    topNames.set(key, name);
     return [name, ...more].join('/');
   };
   const ofFiles = files.map(({ entry, path, base, below, byId }) => {
     const own = byId ? lastOf(path) : below;
-    return { entry, name: named(own, (top) => (own === top ? entry.fileId : joinPath(base, top))) };
+    return { entry, name: nameOf(own, (top) => (own === top ? entry.fileId : joinPath(base, top))) };
   });
   const ofFolders = emptyFolders.map(({ markers, base, below }) => ({
-    ...{ entry: markers[0]!, name: `${named(below, (top) => joinPath(base, top))}/` },
+    ...{ entry: markers[0]!, name: `${nameOf(below, (top) => joinPath(base, top))}/` },
   }));
   return [...ofFiles, ...ofFolders];
 }
 
-/** As those see it who get it: the folders that it lies in are the owner's business. */
-function shownTitle(items: readonly ShareItem[]): string {
+/** The title that the recipient sees. */
+function publicTitle(items: readonly ShareItem[]): string {
   const names = [...new Set(items.map(({ name }) => name.split('/')[0]!))];
   return `${names.slice(0, TITLE_NAMES).join(', ')}${names.length > TITLE_NAMES ? ', …' : ''}`;
 }
 
-async function passphraseOf({ flags, settings, signal }: Invocation): Promise<string | undefined> {
+async function readPassphrase({ flags, settings, signal }: Invocation): Promise<string | undefined> {
   if (!flags.passphrase) return undefined;
   const source = settings.linkPassphrase;
   const passphrase = await readSecret({ source, what: 'passphrase of the link', twice: true, signal });
@@ -53,67 +55,57 @@ async function passphraseOf({ flags, settings, signal }: Invocation): Promise<st
   return passphrase;
 }
 
-export const command: Command = async (invocation) => {
+export const share: Command = async (invocation) => {
   const { args, flags, out, signal } = invocation;
   const expires = flags.expires === undefined ? undefined : parseEnd('expires', flags.expires);
   const downloads =
     flags.downloads === undefined
       ? undefined
       : parseCount('downloads', flags.downloads, limits.shareDownloads);
-  if (flags.with !== undefined && flags.passphrase)
-    throw new UsageError(
-      '--passphrase is for links',
-      'what is shared with an account opens for its owner alone',
-    );
-  const passphrase = await passphraseOf(invocation);
-  await using connection = await connect(invocation, { keys: 'needed' });
-  const { szafa } = connection;
+  checkExclusive(flags, 'with', 'passphrase');
+  const passphrase = await readPassphrase(invocation);
+  await using szafa = await connect(invocation, { keys: 'needed' });
   const batch = new Batch(out);
-  const choice = chooseFiles(await new Lookup(szafa, signal).tree(), invocation, batch);
-  for (const file of choice.files) file.entry = await newestOf(szafa, file.among, signal);
-  // Where nothing but the server's directory stands for a folder there is no file whose key could be given.
-  for (const { path } of choice.emptyFolders.filter(({ markers }) => markers.length === 0)) {
+  const selection = selectFiles(await new Lookup(szafa, signal).tree(), invocation, batch);
+  for (const file of selection.files) file.entry = await findNewest(szafa, file.among, signal);
+  // A folder that is only a directory of the server has no file whose key could be shared.
+  for (const { path } of selection.emptyFolders.filter(({ markers }) => markers.length === 0)) {
     const hint = 'put something into it, or leave it out';
     batch.fail(new CliError('nothing', 'the folder is empty: there is nothing to share', hint), path);
   }
-  // Half of what was asked for is not what somebody wants to give away.
+  // Shares all that was named, or nothing.
   if (batch.failed > 0) return batch.finish();
-  const items = itemsOf(choice);
+  const items = nameItems(selection);
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
-  const byPath = choice.files.filter(({ byId }) => !byId);
-  await prove(
-    szafa,
-    byPath.map(({ entry }) => entry),
-    signal,
-  );
+  const byPath = selection.files.filter(({ byId }) => !byId).map(({ entry }) => entry);
+  await requireProven(szafa, byPath, signal);
   const expiresAt = expires === undefined ? undefined : new Date(expires);
   const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
-  const times = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
+  const limit = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
+  const counted = { files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
+  const options = { note: flags.note, expiresAt, downloads, signal };
+  const report = (who: string, verb: string, id: string) =>
+    out.note(
+      'shared',
+      `${who} ${verb} ${plural(items.length, 'file')} ${until}${limit}; end it with: szafa unshare ${id.slice(0, ID_COLUMNS)}`,
+    );
   if (flags.with !== undefined) {
-    const id = await szafa.shareWith(flags.with, items, {
-      ...{ title: shownTitle(items), note: flags.note, expiresAt, downloads, signal },
-    });
     const to = flags.with;
-    const fields = { id, to, files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
-    out.answer('share', fields, id);
-    const message = `${oneLine(to)} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, SHOWN)}`;
-    out.note('shared', message);
-    // As it was used, without asking again: what is shared is shared.
-    if ((await szafa.rememberedContact(to))?.state !== 'verified') {
-      const advice = `the keys of ${oneLine(to)} are those that the server gave; to be sure of them: szafa contact ${oneLine(to)}`;
-      out.note('not-verified', advice);
-    }
+    const id = await szafa.shareWith(to, items, { ...options, title: publicTitle(items) });
+    out.answer('share', { id, to, ...counted }, id);
+    report(oneLine(to), 'gets', id);
+    // Reads the contact as it was used: the files are shared already.
+    if ((await szafa.rememberedContact(to))?.state === 'verified') return;
+    const name = oneLine(to);
+    const advice = `the keys of ${name} come from the server and are not verified; to compare them: szafa contact ${name}`;
+    out.note('not-verified', advice);
     return;
   }
-  // In the owner's own list, and nowhere else.
+  // Only the owner sees this title.
   const title = args.length === 1 ? args[0]! : `${plural(items.length, 'file')}: ${args.join(', ')}`;
-  const { id, link } = await szafa.shareLink(items, {
-    ...{ title, note: flags.note, passphrase, expiresAt, downloads, signal },
-  });
-  const fields = { id, link, files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
-  out.answer('link', fields, link);
-  if (out.json || out.quiet) return;
-  if (out.terminal) for (const line of drawn(link, process.stderr.columns)) process.stderr.write(`${line}\n`);
-  const message = `whoever has this link${passphrase === undefined ? '' : ' and the passphrase'} gets ${plural(items.length, 'file')} ${until}${times}; end it with: szafa unshare ${id.slice(0, SHOWN)}`;
-  out.note('shared', message);
+  const { id, link } = await szafa.shareLink(items, { ...options, title, passphrase });
+  out.answer('link', { id, link, ...counted }, link);
+  if (out.json) return;
+  showQr(out, link);
+  report(`anyone with this link${passphrase === undefined ? '' : ' and the passphrase'}`, 'gets', id);
 };

@@ -2,57 +2,34 @@ import type { Command } from '../../command.ts';
 import { connect } from '../../lib/account/connection.ts';
 import { formatBytes, oneLine } from '../../lib/print/text.ts';
 import { Lookup } from '../../lib/select/lookup.ts';
-import { type Chosen, chooseFiles, openChosen } from '../../lib/select/selection.ts';
+import { openSelected, orEverything, selectFiles } from '../../lib/select/selection.ts';
 import { Batch } from '../../lib/transfer/batch.ts';
-import { lanesFor, summarize, transfersOf } from '../../lib/transfer/concurrency.ts';
-import { Progress } from '../../lib/transfer/progress/progress.ts';
+import { maxTransfers, TransferRun } from '../../lib/transfer/run.ts';
 
-export const command: Command = async (invocation) => {
-  const { args, out, signal } = invocation;
+export const check: Command = async (invocation) => {
+  const { out, signal } = invocation;
   const began = performance.now();
-  await using connection = await connect(invocation, {
-    keys: 'needed',
-    transfers: transfersOf(invocation),
-  });
-  const { szafa } = connection;
+  await using szafa = await connect(invocation, { keys: 'needed', transfers: maxTransfers(invocation) });
   const batch = new Batch(out);
   const tree = await new Lookup(szafa, signal).tree();
-  const names = args.length > 0 ? args : ['/'];
-  // Older versions, too: what is kept has to be whole.
-  const { files } = chooseFiles(tree, { ...invocation, args: names }, batch, 'all');
-  const lanes = lanesFor(
-    invocation,
-    files.map(({ entry }) => entry),
-  );
-  const progress = new Progress(out);
-  progress.expect(
-    files.length,
-    files.reduce((sum, { entry }) => sum + entry.size, 0),
-  );
-  const tally = { files: 0, bytes: 0, skipped: 0 };
-  try {
-    const options = { out, signal, parallel: lanes.files, about: ({ path }: Chosen) => path };
-    await batch.run(files, options, async (file) => {
+  const { files } = selectFiles(tree, orEverything(invocation), batch, 'all');
+  const entries = files.map(({ entry }) => entry);
+  using run = new TransferRun(invocation, entries, { batch, began });
+  await run.each(
+    files,
+    ({ path }) => path,
+    async (file) => {
       const { path, entry } = file;
-      const track = progress.start(path, entry.size);
-      let succeeded = false;
-      try {
-        const remote = await openChosen(szafa, file, invocation);
-        const onProgress = ({ done, total }: { done: number; total: number }) => track.update(done, total);
-        await remote.verify({ signal, parallel: lanes.volumes, onProgress });
-        succeeded = true;
-        const { size } = remote.metadata;
-        tally.files++;
-        tally.bytes += size;
-        const text = `good ${oneLine(path)}  ${formatBytes(size)}`;
-        out.done('checked', { file_id: entry.fileId, path, size }, text);
-      } finally {
-        track.end(succeeded);
-      }
-    });
-  } finally {
-    progress.close();
-  }
-  summarize(out, 'checked', tally, began);
-  batch.finish();
+      const size = await run.progress.track(path, entry.size, async (onProgress) => {
+        const remote = await openSelected(szafa, file, invocation);
+        await remote.verify({ signal, parallel: run.concurrency.volumes, onProgress });
+        return remote.metadata.size;
+      });
+      run.totals.files++;
+      run.totals.bytes += size;
+      const text = `good ${oneLine(path)}  ${formatBytes(size)}`;
+      out.done('checked', { file_id: entry.fileId, path, size }, text);
+    },
+  );
+  run.finish('checked');
 };

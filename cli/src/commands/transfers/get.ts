@@ -1,33 +1,31 @@
-import { join } from 'node:path';
-import { type Attributes, fileJournal, looksLikeLink } from '@szafa/client/node';
+import { type Attributes, looksLikeLink } from '@szafa/client/node';
 import type { Command, Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { connect } from '../../lib/account/connection.ts';
-import { oneLine } from '../../lib/print/text.ts';
+import { formatBytes, oneLine } from '../../lib/print/text.ts';
 import { Lookup } from '../../lib/select/lookup.ts';
-import { type Chosen, type ChosenFolder, chooseFiles } from '../../lib/select/selection.ts';
+import { openSelected, type SelectedFolder, selectFiles } from '../../lib/select/selection.ts';
 import { Batch } from '../../lib/transfer/batch.ts';
-import { lanesFor, summarize, transfersOf } from '../../lib/transfer/concurrency.ts';
-import { Destination, placeFor } from '../../lib/transfer/get/destination.ts';
-import { getLink } from '../../lib/transfer/get/link.ts';
-import { type Get, type Link, receive, receiveLink } from '../../lib/transfer/get/receive.ts';
-import { getShared } from '../../lib/transfer/get/shared.ts';
-import { Progress } from '../../lib/transfer/progress/progress.ts';
-import { command as cat } from './cat.ts';
-
-const STDOUT = '-';
+import { Destination, targetFor } from '../../lib/transfer/get/destination.ts';
+import { getShared } from '../../lib/transfer/get/from-account.ts';
+import { getLink } from '../../lib/transfer/get/from-link.ts';
+import { OwnDownloads } from '../../lib/transfer/get/own.ts';
+import { checkPrintable, listenToStdout, printFile, STDOUT } from '../../lib/transfer/get/stdout.ts';
+import { DownloadWriter } from '../../lib/transfer/get/write.ts';
+import { maxTransfers, openJournal, TransferRun } from '../../lib/transfer/run.ts';
 
 function checkUsage({ args, flags }: Invocation): void {
-  if (flags.output === STDOUT && args.length !== 1) {
+  if (flags.output === '') throw new UsageError('--output is empty', 'give a file or a folder');
+  if (flags.output !== STDOUT) return;
+  if (args.length !== 1) {
     throw new UsageError('standard output takes one file', 'name one, or give --output a folder');
   }
-  if (flags.output === '') throw new UsageError('--output is empty', 'give a file or a folder');
-  if (flags.output === STDOUT && flags['dry-run']) {
-    throw new UsageError('a dry run writes nothing to standard output', 'omit --dry-run or --output');
+  if (flags['dry-run']) {
+    throw new UsageError('--dry-run cannot be combined with --output -', 'omit one of them');
   }
 }
 
-export const command: Command = async (invocation) => {
+export const get: Command = async (invocation) => {
   const { args, flags, out, signal } = invocation;
   const [first = ''] = args;
   checkUsage(invocation);
@@ -38,78 +36,87 @@ export const command: Command = async (invocation) => {
   if (flags.from !== undefined) return getShared(invocation, flags.from, flags.output === STDOUT);
   if (flags.output === STDOUT) return cat(invocation);
   const began = performance.now();
-  await using connection = await connect(invocation, {
-    keys: 'needed',
-    transfers: transfersOf(invocation),
-  });
-  const { szafa } = connection;
+  await using szafa = await connect(invocation, { keys: 'needed', transfers: maxTransfers(invocation) });
   const batch = new Batch(out);
   const tree = await new Lookup(szafa, signal).tree();
-  const { files, emptyFolders, recorded, single } = chooseFiles(tree, invocation, batch);
+  const { files, emptyFolders, recorded, single } = selectFiles(tree, invocation, batch);
+  const entries = files.map(({ entry }) => entry);
+  using run = new TransferRun(invocation, entries, { batch, began });
   const closed = new Set(recorded.map(({ below }) => below));
-  const lanes = lanesFor(
-    invocation,
-    files.map(({ entry }) => entry),
+  const destination = new Destination(await targetFor(flags.output, single), out, {
+    ...{ dryRun: flags['dry-run'], own: true },
+    isClosed: (below) => closed.has(below),
+  });
+  const writer = new DownloadWriter(run, destination, openJournal(invocation));
+  const downloads = new OwnDownloads(szafa, writer);
+  await run.each(
+    files,
+    ({ path }) => path,
+    (file) => downloads.receive(file),
   );
-  const progress = new Progress(out);
-  progress.expect(
-    files.length,
-    files.reduce((sum, { entry }) => sum + entry.size, 0),
+  const nameOf = ({ below }: SelectedFolder) => below;
+  const makeEmpty = async ({ below }: SelectedFolder) => writer.makeFolder(below, { from: below });
+  await run.each(emptyFolders, nameOf, makeEmpty, 1);
+  // After all folders, so that no link is in the way. A link counts when it is made.
+  const { links } = downloads;
+  batch.done -= links.length;
+  await run.each(
+    links,
+    ({ file }) => file.path,
+    (link) => downloads.receiveLink(link),
+    1,
   );
-  const get: Get = {
-    invocation,
-    szafa,
-    progress,
-    destination: new Destination(await placeFor(flags.output, single), out, {
-      ...{ dryRun: flags['dry-run'], own: true },
-      closed: (below) => closed.has(below),
-    }),
-    parallel: lanes.volumes,
-    journal: fileJournal(join(invocation.settings.config, 'journal')),
-    links: [],
-    firstNames: new Map(),
-    tally: { files: 0, bytes: 0, skipped: 0 },
-  };
-  try {
-    const options = { out, signal, parallel: lanes.files };
-    await batch.run(files, { ...options, about: ({ path }: Chosen) => path }, (file) => receive(get, file));
-    const named = ({ below }: ChosenFolder) => below;
-    await batch.run(emptyFolders, { ...options, parallel: 1, about: named }, async (folder) =>
-      makeEmpty(get, folder),
-    );
-    // After all folders: no link is on the way of anything. One counts once: when it is made.
-    batch.done -= get.links.length;
-    const about = ({ file }: Link) => file.path;
-    await batch.run(get.links, { ...options, parallel: 1, about }, (link) => receiveLink(get, link));
-    // Those that are deeper come first: one that is closed again lets nobody in.
-    const byDepth = recorded.toSorted((a, b) => b.below.split('/').length - a.below.split('/').length);
-    const unfinished = byDepth.filter(({ below }) => get.destination.isUnfinished(below));
-    const attributes = new Map<ChosenFolder, Attributes>();
-    const { done } = batch;
-    await batch.run(unfinished, { ...options, about: named }, async (folder) => {
-      attributes.set(folder, await szafa.folderAttributes(folder, { signal }));
-    });
-    const known = unfinished.filter((folder) => attributes.has(folder));
-    await batch.run(known, { ...options, parallel: 1, about: named }, async (folder) =>
-      get.destination.finish(folder.below, attributes.get(folder)!),
-    );
-    // What is in them has been counted.
-    batch.done = done;
-  } finally {
-    progress.close();
-  }
+  // Folders are not counted: their files are. The deepest first: a folder may be closed to everyone again.
+  const { done } = batch;
+  const depth = ({ below }: SelectedFolder) => below.split('/').length;
+  const unfinished = recorded
+    .filter(({ below }) => destination.isUnfinished(below))
+    .sort((a, b) => depth(b) - depth(a));
+  const attributes = new Map<SelectedFolder, Attributes>();
+  await run.each(unfinished, nameOf, async (folder) => {
+    attributes.set(folder, await szafa.folderAttributes(folder, { signal }));
+  });
+  const known = unfinished.filter((folder) => attributes.has(folder));
+  const finish = async (folder: SelectedFolder) => destination.finish(folder.below, attributes.get(folder)!);
+  await run.each(known, nameOf, finish, 1);
+  batch.done = done;
   if (files.length + emptyFolders.length === 0 && batch.failed === 0) {
     out.note('empty', 'there is nothing to download: the folder is empty');
   }
-  summarize(out, flags['dry-run'] ? 'would get' : 'got', get.tally, began);
-  batch.finish();
+  run.finish('got', 'would get');
 };
 
-/** One that is there already stays as it is. */
-function makeEmpty({ invocation, destination }: Get, { below }: ChosenFolder): void {
-  const { flags, out } = invocation;
-  const path = destination.claim(below, true);
-  if (!flags['dry-run']) destination.ensure(below, true);
-  const text = `${flags['dry-run'] ? 'would make' : 'made'} ${oneLine(path)}/`;
-  out.done('folder', { from: below, path }, text);
-}
+/** Prints files one at a time. After a failure nothing follows, or two halves would look like one file. */
+export const cat: Command = async (invocation) => {
+  const { flags, out, signal } = invocation;
+  if (flags.from !== undefined) return getShared(invocation, flags.from, true);
+  const began = performance.now();
+  out.dataOnStdout = true;
+  await using szafa = await connect(invocation, { keys: 'needed', transfers: maxTransfers(invocation) });
+  const batch = new Batch(out);
+  const tree = await new Lookup(szafa, signal).tree();
+  const { files } = selectFiles(tree, invocation, batch);
+  if (batch.failed > 0) return batch.finish();
+  if (flags.output !== undefined && files.length !== 1) {
+    throw new UsageError('standard output takes one file', 'name one, or use szafa cat for several');
+  }
+  const entries = files.map(({ entry }) => entry);
+  using run = new TransferRun(invocation, entries, { batch, began });
+  listenToStdout();
+  const print = async (file: (typeof files)[number]) => {
+    batch.stopped = true;
+    const size = await run.progress.track(file.path, file.entry.size, async (onProgress) => {
+      const remote = await openSelected(szafa, file, invocation);
+      checkPrintable(remote.metadata.link);
+      await printFile(remote, { signal, parallel: run.concurrency.volumes, onProgress });
+      return remote.metadata.size;
+    });
+    batch.stopped = false;
+    const fields = { file_id: file.entry.fileId, from: file.path, path: STDOUT, size };
+    const text = `got ${oneLine(file.path)}  ${formatBytes(size)}`;
+    if (out.json || flags.output !== undefined) out.done('downloaded', fields, text);
+  };
+  await run.each(files, ({ path }) => path, print, 1);
+  run.progress.close();
+  batch.finish();
+};

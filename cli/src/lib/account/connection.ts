@@ -17,41 +17,58 @@ import { cleanUsername } from '@szafa/protocol';
 import type { Invocation } from '../../command.ts';
 import { CliError, exits, UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';
+import type { Output } from '../print/output.ts';
 import { parseRate } from '../print/quantities.ts';
 import { oneLine } from '../print/text.ts';
-import { AccountMode } from './account-mode.ts';
-import { codeAsker, givenSecret, readSecret } from './questions.ts';
+import { PasswordMode } from './password-mode.ts';
+import { codeAsker, configuredSecret, isConfigured, readSecret } from './questions.ts';
 import { checkKeys, endSession } from './secrets.ts';
-import { type KeptSession, SessionStore } from './session-store.ts';
+import { SessionStore, type StoredSession } from './session-store.ts';
+import type { Settings } from './settings.ts';
 
 /** Set by the packing script: the source of the SDK's worker, which has no file of its own there. */
 declare const SZAFA_WORKER: string | undefined;
 
 const TRANSFER_RETRY_S = 120;
 const RETRY_S = 10;
-/** Between two lines about the same trouble. */
-const TELL_MS = 15_000;
+/** Between two notes about the same failure. */
+const RETRY_NOTE_MS = 15_000;
 
 export interface ConnectionNeeds {
-  /** `needed`: asks for the password where no key is kept; `useful`: goes on without. */
+  /** `needed`: asks for the password if no key is stored; `useful`: does without. */
   keys: 'needed' | 'useful' | 'none';
-  /** How many files at once; a command that transfers waits longer for a service that is away. */
+  /** Files at once; a command that transfers waits longer for a server that does not answer. */
   transfers?: number;
 }
 
-/** A session with the service, and what has to be closed after it. */
-export class Connection {
-  readonly szafa: Szafa;
-  readonly #close: () => Promise<void>;
+/** A session with the server, for `await using`. */
+export type Connection = Szafa & AsyncDisposable;
 
-  constructor(szafa: Szafa, close: () => Promise<void>) {
-    this.szafa = szafa;
-    this.#close = close;
-  }
+function disposable(szafa: Szafa, close: () => Promise<void>): Connection {
+  return Object.assign(szafa, { [Symbol.asyncDispose]: close });
+}
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#close();
-  }
+/** Reports retries, and when the server answers again. */
+function retryNotes(out: Output, seconds: number) {
+  let failingSince = 0;
+  let lastNote = 0;
+  return {
+    onRetry(error: Error): void {
+      failingSince ||= Date.now();
+      // Several transfers meet the same failure at once.
+      if (Date.now() - lastNote < RETRY_NOTE_MS) return;
+      lastNote = Date.now();
+      const left = Math.max(1, seconds - Math.round((Date.now() - failingSince) / 1000));
+      const why = oneLine(error.message).replace(/; try again later$/, '');
+      out.note('retry', `${why}; trying again for up to ${left} s`, { seconds_left: left });
+    },
+    onResponse(status: number): void {
+      if (failingSince === 0 || status >= 500 || status === 429) return;
+      failingSince = 0;
+      lastNote = 0;
+      out.note('answers', 'the server answers again');
+    },
+  };
 }
 
 /** Engine, transport and retries for one command. */
@@ -65,47 +82,28 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
   const throttle = flags.bwlimit === undefined ? undefined : rateLimit(parseRate('bwlimit', flags.bwlimit));
   const sending = batching(nodeTransport({ connections: Math.max(16, (transfers ?? 1) * 4), throttle }));
   const seconds = settings.retrySeconds ?? (transfers === undefined ? RETRY_S : TRANSFER_RETRY_S);
-  let since = 0;
-  let told = 0;
-  const onRetry = (error: Error) => {
-    since ||= Date.now();
-    // Several transfers meet the same trouble at once.
-    if (Date.now() - told < TELL_MS) return;
-    told = Date.now();
-    const left = Math.max(1, seconds - Math.round((Date.now() - since) / 1000));
-    const why = oneLine(error.message).replace(/; try again later$/, '');
-    out.note('retry', `${why}; trying again for up to ${left} s`, { seconds_left: left });
-  };
+  const { onRetry, onResponse } = retryNotes(out, seconds);
   const watching = async (request: TransportRequest) => {
     const response = await sending(request);
-    if (since > 0 && response.status < 500 && response.status !== 429) {
-      since = 0;
-      told = 0;
-      out.note('answers', 'the server answers again');
-    }
+    onResponse(response.status);
     return response;
   };
   const transport = Object.assign(watching, { close: () => sending.close() });
   const headers = fileHeaders(settings.config, server);
   const options: ConnectOptions = {
-    server,
-    engine,
-    transport,
+    ...{ server, engine, transport, headers, onRetry, signal },
     retry: { forMs: seconds * 1000 },
-    onRetry,
     revs: fileRevs(settings.config, server),
     contacts: fileContacts(settings.config),
     pins: filePins(settings.config, server, (path) => {
-      const message = `${oneLine(path)} is damaged. It remembers a server and the keys that it gave, of another account than this. Do not delete it before you know why`;
+      const message = `${oneLine(path)} is damaged. It holds the server and the keys of another account than this one. Do not delete it before you know why`;
       out.note('pins-damaged', message, { path });
     }),
-    headers,
     onKnownElsewhere: (addresses) => {
       const others = addresses.map(oneLine).join(', ');
-      const message = `this server says that it is the one at ${others}. If it has not moved here, stop now and change your password there`;
+      const message = `this server claims to be the one at ${others}. If it has not moved here, stop now and change your password there`;
       out.note('known-elsewhere', message, { server, known_as: addresses });
     },
-    signal,
   };
   const close = async () => {
     headers.close();
@@ -115,8 +113,8 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
   return { options, close };
 }
 
-/** The same address in one way of writing. */
-export function sameServer(server: string): string {
+/** One spelling for each address. */
+export function normalizeServer(server: string): string {
   try {
     const { origin, pathname, protocol } = new URL(server);
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(protocol);
@@ -126,44 +124,49 @@ export function sameServer(server: string): string {
   }
 }
 
-/** The session of this command: SZ_TOKEN, the kept one, or a login for this command alone. */
+/** The server for a command that starts a session. */
+export function serverFor({ server }: Settings, stored: StoredSession | undefined): string {
+  const given = server ?? stored?.server;
+  if (given === undefined) throw new UsageError('no server given', 'give its address: --server URL');
+  return normalizeServer(given);
+}
+
+/** Connects with SZ_TOKEN, the stored session, or a login for this command alone. */
 export async function connect(invocation: Invocation, needs: ConnectionNeeds): Promise<Connection> {
   const { settings, out } = invocation;
-  const kept = await new SessionStore(settings.config, out).load();
-  const server = settings.server ?? kept?.server;
-  if (server === undefined) {
-    throw new UsageError('not logged in', 'log in first: szafa login --server URL');
-  }
-  const address = sameServer(server);
-  const here = kept && sameServer(kept.server) === address ? kept : undefined;
+  const stored = await new SessionStore(settings.config, out).load();
+  const server = settings.server ?? stored?.server;
+  if (server === undefined) throw new UsageError('not logged in', 'log in first: szafa login --server URL');
+  const address = normalizeServer(server);
+  const here = stored && normalizeServer(stored.server) === address ? stored : undefined;
   const own = here && (settings.user ?? here.username) === here.username ? here : undefined;
   const { options, close } = clientOptions(invocation, address, needs.transfers);
   try {
-    const token = await givenSecret(settings.token, 'token');
+    const token = await configuredSecret(settings.token, 'token');
     if (token !== undefined) {
-      return new Connection(await openToken(invocation, needs, options, token, here), close);
+      return disposable(await openToken(invocation, needs, options, token, here), close);
     }
-    if (own) return new Connection(await Szafa.open(options, keptSession(own)), close);
-    return await enterOnce(invocation, needs, options, close, kept);
+    if (own) return disposable(await Szafa.open(options, keptSession(own)), close);
+    return await loginOnce(invocation, needs, options, close, stored);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** Without a key for a session that has none: a raw password opens no files, as was said at the login. */
-function keptSession({ username, token, kek }: KeptSession): Kept {
+/** A session of a raw password has no key, and opens no files. */
+function keptSession({ username, token, kek }: StoredSession): Kept {
   if (kek === undefined) return { username, token };
   return { username, token, kek: new Uint8Array(Buffer.from(kek, 'base64url')) };
 }
 
-/** The service says whose token it is: keys of another account must not seal anything in this one. */
+/** Asks the server for the owner of the token: keys of another account must not seal anything in this one. */
 async function openToken(
   invocation: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   token: string,
-  here: KeptSession | undefined,
+  here: StoredSession | undefined,
 ): Promise<Szafa> {
   const { settings, signal } = invocation;
   const bare = await Szafa.open(options, { username: settings.user ?? '', token });
@@ -176,72 +179,69 @@ async function openToken(
   if (here?.username === username && here.kek !== undefined) {
     return Szafa.open(options, keptSession({ ...here, token }));
   }
-  const { passphrase, password } = settings;
-  const isPassword = passphrase.text === undefined && passphrase.file === undefined;
-  const source = isPassword ? password : passphrase;
+  const isPassword = !isConfigured(settings.passphrase);
+  const source = isPassword ? settings.password : settings.passphrase;
   const secret =
     keys === 'useful'
-      ? await givenSecret(source, 'password')
+      ? await configuredSecret(source, 'password')
       : await readSecret({ source, what: 'password', signal });
   const szafa = await Szafa.open(options, { username, token, secret, isPassword });
   if (keys === 'needed') await checkKeys(szafa, secret, invocation);
   return szafa;
 }
 
-function noSession(user: string | undefined, server: string, kept: KeptSession | undefined): string {
-  if (!kept) return 'not logged in';
+function noSession(user: string | undefined, server: string, stored: StoredSession | undefined): string {
+  if (!stored) return 'not logged in';
   const wanted = user === undefined ? '' : ` for ${oneLine(user)}`;
-  const other = `${oneLine(kept.username)} at ${oneLine(kept.server)}`;
+  const other = `${oneLine(stored.username)} at ${oneLine(stored.server)}`;
   return `no session${wanted} at ${oneLine(server)} (the stored session is for ${other})`;
 }
 
-/** A login for one command, ended with it: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is kept. */
-async function enterOnce(
+/** Logs in for one command and out at its end: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is stored. */
+async function loginOnce(
   invocation: Invocation,
   { keys }: ConnectionNeeds,
   options: ConnectOptions,
   close: () => Promise<void>,
-  kept: KeptSession | undefined,
+  stored: StoredSession | undefined,
 ): Promise<Connection> {
   const { settings, signal } = invocation;
-  const password = await givenSecret(settings.password, 'password');
-  if (password === undefined || settings.user === undefined) {
-    const message = noSession(settings.user, options.server, kept);
+  const { user: username, device, config } = settings;
+  const password = await configuredSecret(settings.password, 'password');
+  if (password === undefined || username === undefined) {
+    const message = noSession(username, options.server, stored);
     throw new CliError('not-logged-in', message, 'log in first: szafa login');
   }
-  const passphrase = keys === 'none' ? undefined : await givenSecret(settings.passphrase, 'passphrase');
-  const { user: username, device } = settings;
+  const passphrase = keys === 'none' ? undefined : await configuredSecret(settings.passphrase, 'passphrase');
   const secrets = { username, password, passphrase, device, askCode: codeAsker(invocation) };
-  const mode = new AccountMode(settings.config, options.server, cleanUsername(settings.user));
+  const mode = new PasswordMode(config, options.server, cleanUsername(username));
   const szafa = await Szafa.login(options, secrets).catch((error) => explainLogin(error, mode));
   const leave = async () => {
     await endSession(szafa, signal);
     await close();
   };
-  await mode.remember('derived').catch(() => {}); // a folder that cannot be written to keeps nothing else either
+  await mode.save('derived').catch(() => {}); // the folder may be read-only: nothing else is stored either
   try {
     if (keys === 'needed') await checkKeys(szafa, passphrase, invocation);
   } catch (error) {
     await leave();
     throw error;
   }
-  return new Connection(szafa, leave);
+  return disposable(szafa, leave);
 }
 
 /**
- * A refused login is a wrong password, and has its own exit code. What to send is never the service's to say: its words are
- * left out of a refusal, and marked as its words elsewhere.
+ * Gives a refused login an exit code of its own. The server must not tell users which secret to send: its words are left out of a
+ * refusal, and marked as its words elsewhere.
  */
-export async function explainLogin(error: unknown, mode: AccountMode): Promise<never> {
-  const { code, message, hint, exit } = explain(error);
+export async function explainLogin(error: unknown, mode: PasswordMode): Promise<never> {
   if ((error as Partial<SzafaError>).code !== 'api') throw error;
+  const { code, message, hint, exit } = explain(error);
   if (code !== 'unauthorized') {
     throw new CliError(code, `the server says: ${message}`, hint, exit, { cause: error });
   }
-  const raw =
-    (await mode.known()) === 'raw' ? '; on this machine it was used with --raw-password so far' : '';
+  const raw = (await mode.load()) === 'raw' ? '; this machine has used it with --raw-password so far' : '';
   const advice = `check username and password${raw}`;
-  throw new CliError('wrong-password', 'the login was refused', advice, exits.wrongPassword, {
-    cause: error,
-  });
+  const refused = 'the login was refused';
+  throw new CliError('wrong-password', refused, advice, exits.wrongPassword, { cause: error });
 }

@@ -10,13 +10,13 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true;
 }
 
-/** A line from the terminal; without an echo for a secret. */
+/** Reads a line from the terminal, without an echo for a secret. */
 export function ask(question: string, signal: AbortSignal, secret = false): Promise<string> {
   return new Promise((resolve, reject) => {
     const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
     const output = secret ? silent : process.stderr;
     const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
-    // Only now: the echo is off, also for what is pasted at once.
+    // Only now is the echo off, also for text that is pasted at once.
     process.stderr.write(question);
     const end = () => {
       signal.removeEventListener('abort', abort);
@@ -39,9 +39,8 @@ export function ask(question: string, signal: AbortSignal, secret = false): Prom
     lines.once('close', () => {
       if (answered || signal.aborted) return;
       end();
-      reject(
-        new CliError('no-answer', 'no answer was given', 'run the command again and answer the question'),
-      );
+      const hint = 'run the command again and answer the question';
+      reject(new CliError('no-answer', 'no answer was given', hint));
     });
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
@@ -52,13 +51,13 @@ export async function confirm(question: string, signal: AbortSignal): Promise<bo
   return /^y(es)?$/i.test((await ask(`${question} [y/N] `, signal)).trim());
 }
 
-/** Where a code of the second factor comes from: SZ_CODE, or whoever sits there. */
+/** Reads a two-factor code from SZ_CODE or the terminal. */
 export function codeAsker({ settings, signal }: Pick<Invocation, 'settings' | 'signal'>) {
   return async (): Promise<string> => {
     if (settings.code !== undefined) return settings.code;
-    if (canAsk()) return ask('code of the second factor: ', signal);
-    const hint = 'set SZ_CODE to what the authenticator app shows';
-    throw new CliError('code-needed', 'a code of the second factor is needed', hint, exits.wrongPassword);
+    if (canAsk()) return ask('two-factor code: ', signal);
+    const hint = 'set SZ_CODE to the code in the authenticator app';
+    throw new CliError('code-needed', 'a two-factor code is needed', hint, exits.wrongPassword);
   };
 }
 
@@ -66,18 +65,16 @@ export interface SecretQuestion {
   source: SecretSource;
   /** As in "password: ". */
   what: string;
-  /** Asked twice where a typing error would be kept. */
+  /** Asks twice, where a typing error would be stored. */
   twice?: boolean;
   signal: AbortSignal;
 }
 
-/** From the environment, a file or the terminal; never from the command line, which others can see. */
+/** Reads a secret from the environment, a file or the terminal; never from the command line, which others can see. */
 export async function readSecret({ source, what, twice, signal }: SecretQuestion): Promise<string> {
-  const given = await givenSecret(source, what);
+  const given = await configuredSecret(source, what);
   if (given !== undefined) return given;
-  if (!canAsk()) {
-    throw new UsageError(`no ${what}, and no terminal to ask for it`, `set ${source.names}`);
-  }
+  if (!canAsk()) throw new UsageError(`no ${what}, and no terminal to ask for it`, `set ${source.names}`);
   const secret = await ask(`${what}: `, signal, true);
   if (twice && secret !== (await ask(`${what} again: `, signal, true))) {
     throw new UsageError(`the two ${what}s differ`, 'run the command again');
@@ -85,15 +82,15 @@ export async function readSecret({ source, what, twice, signal }: SecretQuestion
   return secret;
 }
 
-export async function givenSecret(source: SecretSource, what: string): Promise<string | undefined> {
+export const isConfigured = ({ text, file }: SecretSource) => text !== undefined || file !== undefined;
+
+export async function configuredSecret(source: SecretSource, what: string): Promise<string | undefined> {
   if (source.text !== undefined) return source.text;
   if (source.file === undefined) return undefined;
   try {
     return (await readFile(source.file, 'utf8')).replace(/\r?\n$/, '');
   } catch (cause) {
-    const { message } = explain(cause);
-    throw new CliError('secret-file', `${what} file ${source.file}: ${message}`, 'check the path', 1, {
-      cause,
-    });
+    const message = `${what} file ${source.file}: ${explain(cause).message}`;
+    throw new CliError('secret-file', message, 'check the path', exits.failed, { cause });
   }
 }

@@ -3,8 +3,8 @@ import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
 import type { Invocation } from '../../command.ts';
 import { CliError, exits } from '../../errors.ts';
 
-/** A new password or passphrase, before the service hears of it; the page has the same rule. */
-export async function checkNew(secret: string, what: string, username: string): Promise<void> {
+/** Checks a new password or passphrase before the server hears of it; the web app has the same rule. */
+export async function checkNewSecret(secret: string, what: string, username: string): Promise<void> {
   const weakness = await weaknessOf(secret, [username]);
   if (weakness === undefined) return;
   const { min, max } = SECRET_CHARS;
@@ -15,8 +15,8 @@ export async function checkNew(secret: string, what: string, username: string): 
 }
 
 /**
- * A wrong secret shows here, not when files and directories are already under it. Where the account has no keys yet, a secret
- * that the service did not check at the login is a new one.
+ * Opens the key bag, so that a wrong secret shows here and not once files are under it. In an account without keys,
+ * a secret that the login did not check is a new one.
  */
 export async function checkKeys(
   szafa: Szafa,
@@ -25,12 +25,12 @@ export async function checkKeys(
 ): Promise<void> {
   if (!szafa.keys.unlocked) return;
   const beforeFirst = async () => {
-    if (unchecked !== undefined) await checkNew(unchecked, 'passphrase', szafa.username);
+    if (unchecked !== undefined) await checkNewSecret(unchecked, 'passphrase', szafa.username);
   };
   await szafa.checkKeys({ signal, filesOnly: flags.yes, beforeFirst });
 }
 
-/** Ends a session that is of no use. Its token would end by itself; an answer is not worth waiting long for. */
+/** Ends a session that is of no use. Waits two seconds at most: its token would expire anyway. */
 export async function endSession(szafa: Szafa, signal: AbortSignal): Promise<void> {
   await szafa.logout({ signal: AbortSignal.any([AbortSignal.timeout(2000), signal]) }).catch(() => {});
 }

@@ -3,22 +3,22 @@ import { accessSync, constants } from 'node:fs';
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeLocalFolder, readIfPresent } from '@szafa/client/node';
-import { CliError } from '../../errors.ts';
+import { CliError, exits } from '../../errors.ts';
 import type { Output } from '../print/output.ts';
 
-/** What `login` keeps, so that no later command asks for the password. */
-export interface KeptSession {
+/** Stored by `login`, so that later commands need no password. */
+export interface StoredSession {
   server: string;
   username: string;
   token: string;
-  /** The key that opens the account's key bag; absent where no file can be opened. */
+  /** The key that opens the account's key bag; absent if the account cannot open files. */
   kek?: string;
 }
 
-/** A session that was not written to its end. */
+/** The temporary file of a session that was not written completely. */
 const UNFINISHED = /^session\.json\.[0-9a-f]{12}$/;
 
-/** One session in one file, readable by its owner alone. */
+/** One session in one file that only its owner can read. */
 export class SessionStore {
   readonly folder: string;
   readonly #out: Output;
@@ -32,11 +32,11 @@ export class SessionStore {
     return join(this.folder, 'session.json');
   }
 
-  async load(): Promise<KeptSession | undefined> {
+  async load(): Promise<StoredSession | undefined> {
     let text: Buffer | undefined;
     try {
       text = await readIfPresent(this.path);
-      if (text && ((await stat(this.path)).mode & 0o077) !== 0) await this.#close();
+      if (text && ((await stat(this.path)).mode & 0o077) !== 0) await this.#makePrivate();
     } catch (error) {
       throw (error as { code?: string }).code === 'in-the-way' ? error : this.#unusable(error as Error);
     }
@@ -45,13 +45,13 @@ export class SessionStore {
     throw new CliError('session', `${this.path} is damaged`, 'delete it and log in again: szafa login');
   }
 
-  async #close(): Promise<void> {
+  async #makePrivate(): Promise<void> {
     await chmod(this.path, 0o600);
     const message = `others could read ${this.path}, which opens your files; now only you can. szafa logout ends its token`;
     this.#out.note('session-open', message, { path: this.path });
   }
 
-  /** Before anything else is done: a login that cannot be kept is of no use, nor a transfer that cannot be resumed. */
+  /** Runs before anything else: a login that cannot be stored is of no use, nor a transfer that cannot be resumed. */
   prepare(): void {
     try {
       makeLocalFolder(this.folder, 0o700);
@@ -61,7 +61,7 @@ export class SessionStore {
     }
   }
 
-  async save(session: KeptSession): Promise<void> {
+  async save(session: StoredSession): Promise<void> {
     try {
       const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
       const handle = await open(temporary, 'wx', 0o600);
@@ -77,7 +77,7 @@ export class SessionStore {
     }
   }
 
-  /** With what a command that was killed while it wrote has left: the same secrets are in it. */
+  /** Also removes the temporary files of commands that were killed: they hold the same secrets. */
   async remove(): Promise<void> {
     await rm(this.path, { force: true });
     const names = await readdir(this.folder).catch(() => []);
@@ -88,17 +88,18 @@ export class SessionStore {
 
   #unusable(cause: NodeJS.ErrnoException): CliError {
     const message = `the configuration folder ${this.folder} cannot be used (${cause.code ?? cause.message})`;
-    return new CliError('config', message, 'choose another one with --config or SZ_CONFIG', 1, { cause });
+    const hint = 'choose another one with --config or SZ_CONFIG';
+    return new CliError('config', message, hint, exits.failed, { cause });
   }
 }
 
-function parseSession(text: string): KeptSession | undefined {
+function parseSession(text: string): StoredSession | undefined {
   try {
     const { server, username, token, kek } = JSON.parse(text) as Record<string, unknown>;
-    const sound = [server, username, token].every((field) => typeof field === 'string' && field !== '');
-    if (!sound || (kek !== undefined && typeof kek !== 'string')) return undefined;
-    return { server, username, token, ...(kek !== undefined && { kek }) } as KeptSession;
+    const isSound = [server, username, token].every((field) => typeof field === 'string' && field !== '');
+    if (!isSound || (kek !== undefined && typeof kek !== 'string')) return undefined;
+    return { server, username, token, ...(kek !== undefined && { kek }) } as StoredSession;
   } catch {
-    return undefined; // the caller says that it is damaged
+    return undefined; // the caller reports that it is damaged
   }
 }

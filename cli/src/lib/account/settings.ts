@@ -6,7 +6,7 @@ import { parseSeconds } from '../print/quantities.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** Where a secret may come from besides a question. */
+/** Where a secret comes from if it is not asked for. */
 export interface SecretSource {
   text: string | undefined;
   file: string | undefined;
@@ -14,83 +14,41 @@ export interface SecretSource {
   names: string;
 }
 
-export interface Settings {
-  server: string | undefined;
-  user: string | undefined;
-  /** A bearer token in place of a session. */
-  token: SecretSource;
-  password: SecretSource;
-  passphrase: SecretSource;
-  linkPassphrase: SecretSource;
-  invite: SecretSource;
-  newPassword: SecretSource;
-  newPassphrase: SecretSource;
-  recoveryKey: SecretSource;
-  /** Of the second factor; it counts once, and for a minute. */
-  code: string | undefined;
-  /** What a new session is listed as. */
-  device: string;
-  /** Folder of the session and the journals. */
-  config: string;
-  retrySeconds: number | undefined;
-}
+export type Settings = ReturnType<typeof readSettings>;
 
-/** "the XDG one": a relative XDG_CONFIG_HOME does not count, says that specification. */
+/** The XDG specification says to ignore a relative XDG_CONFIG_HOME. */
 function defaultConfig(env: Environment): string {
   const xdg = env['XDG_CONFIG_HOME'];
   return join(xdg && isAbsolute(xdg) ? xdg : join(env['HOME'] || homedir(), '.config'), 'szafa');
 }
 
-/** Flags are stronger than the environment; an empty variable is an unset one. */
-export function readSettings(flags: Flags, env: Environment): Settings {
+/** A flag overrides its variable; an empty variable counts as unset. */
+export function readSettings(flags: Flags, env: Environment) {
   const set = (name: ClientSetting) => env[name] || undefined;
+  const secret = (name: ClientSetting, fileName: ClientSetting, flag?: string): SecretSource => ({
+    text: flag === undefined ? set(name) : undefined,
+    file: flag ?? set(fileName),
+    names: `${name} or ${fileName}`,
+  });
   return {
     server: flags.server ?? set('SZ_SERVER'),
     user: flags.user ?? set('SZ_USER'),
-    token: {
-      text: set('SZ_TOKEN'),
-      file: set('SZ_TOKEN_FILE'),
-      names: 'SZ_TOKEN or SZ_TOKEN_FILE',
-    },
-    password: {
-      text: flags['password-file'] === undefined ? set('SZ_PASSWORD') : undefined,
-      file: flags['password-file'] ?? set('SZ_PASSWORD_FILE'),
-      names: 'SZ_PASSWORD or SZ_PASSWORD_FILE',
-    },
-    passphrase: {
-      text: set('SZ_PASSPHRASE'),
-      file: set('SZ_PASSPHRASE_FILE'),
-      names: 'SZ_PASSPHRASE or SZ_PASSPHRASE_FILE',
-    },
-    linkPassphrase: {
-      text: set('SZ_LINK_PASSPHRASE'),
-      file: set('SZ_LINK_PASSPHRASE_FILE'),
-      names: 'SZ_LINK_PASSPHRASE or SZ_LINK_PASSPHRASE_FILE',
-    },
-    invite: {
-      text: set('SZ_INVITE'),
-      file: set('SZ_INVITE_FILE'),
-      names: 'SZ_INVITE or SZ_INVITE_FILE',
-    },
-    newPassword: {
-      text: flags['new-password-file'] === undefined ? set('SZ_NEW_PASSWORD') : undefined,
-      file: flags['new-password-file'] ?? set('SZ_NEW_PASSWORD_FILE'),
-      names: 'SZ_NEW_PASSWORD or SZ_NEW_PASSWORD_FILE',
-    },
-    newPassphrase: {
-      text: set('SZ_NEW_PASSPHRASE'),
-      file: set('SZ_NEW_PASSPHRASE_FILE'),
-      names: 'SZ_NEW_PASSPHRASE or SZ_NEW_PASSPHRASE_FILE',
-    },
-    recoveryKey: {
-      text: flags['key-file'] === undefined ? set('SZ_RECOVERY_KEY') : undefined,
-      file: flags['key-file'] ?? set('SZ_RECOVERY_KEY_FILE'),
-      names: 'SZ_RECOVERY_KEY or SZ_RECOVERY_KEY_FILE',
-    },
+    /** A bearer token, used instead of the stored session. */
+    token: secret('SZ_TOKEN', 'SZ_TOKEN_FILE'),
+    password: secret('SZ_PASSWORD', 'SZ_PASSWORD_FILE', flags['password-file']),
+    passphrase: secret('SZ_PASSPHRASE', 'SZ_PASSPHRASE_FILE'),
+    linkPassphrase: secret('SZ_LINK_PASSPHRASE', 'SZ_LINK_PASSPHRASE_FILE'),
+    invite: secret('SZ_INVITE', 'SZ_INVITE_FILE'),
+    newPassword: secret('SZ_NEW_PASSWORD', 'SZ_NEW_PASSWORD_FILE', flags['new-password-file']),
+    newPassphrase: secret('SZ_NEW_PASSPHRASE', 'SZ_NEW_PASSPHRASE_FILE'),
+    recoveryKey: secret('SZ_RECOVERY_KEY', 'SZ_RECOVERY_KEY_FILE', flags['key-file']),
+    /** A two-factor code: valid once, and for a minute. */
     code: set('SZ_CODE'),
+    /** The name that a new session is listed under. */
     device: Array.from(flags.device ?? hostname())
       .slice(0, limits.deviceChars)
       .join(''),
+    /** Folder of the session and the journals. */
     config: resolve(flags.config ?? set('SZ_CONFIG') ?? defaultConfig(env)),
     retrySeconds: flags.retry === undefined ? undefined : parseSeconds('retry', flags.retry),
   };

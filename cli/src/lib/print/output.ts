@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import type { Explained } from '../../explain.ts';
+import type { Explanation } from '../../explain.ts';
 import { jsonLine, oneLine, shorten } from './text.ts';
 
 export interface OutputOptions {
@@ -11,13 +11,13 @@ type Fields = Record<string, unknown>;
 
 const MOST_ERROR_COLUMNS = 400;
 
-/** All that is printed: words for people, or one JSON object a line. */
+/** Prints everything: text for people, or one JSON object per line. */
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Standard output carries a file: everything else goes to standard error. */
+  /** A file goes to standard output, so everything else goes to standard error. */
   dataOnStdout = false;
-  /** Set by a progress display, which has to make room for a line. */
+  /** Set by a progress display, which makes room for a line. */
   around: (write: () => void) => void = (write) => write();
 
   constructor({ json, quiet }: OutputOptions) {
@@ -29,24 +29,24 @@ export class Output {
     return process.stderr.isTTY === true;
   }
 
-  /** What the command was asked for. */
+  /** A result that the command was run for. */
   answer(type: string, fields: Fields, text: string): void {
     if (this.json) this.#jsonLine({ type, ...fields });
     else if (text !== '') this.#line(this.#results, text);
   }
 
-  /** What was done: silent with --quiet. */
+  /** A report of work that was done; not shown with --quiet. */
   done(type: string, fields: Fields, text: string): void {
     if (this.json) this.#jsonLine({ type, ...fields });
     else if (!this.quiet) this.#line(this.#results, text);
   }
 
-  /** Something to know that is neither a result nor an error. */
+  /** Neither a result nor an error; not shown with --quiet. */
   note(code: string, message: string, fields: Fields = {}): void {
     if (this.json || !this.quiet) this.warning(code, message, fields);
   }
 
-  /** A note that --quiet does not silence: the exit code is not 0 because of it. */
+  /** A note that is shown even with --quiet, because it changes the exit code. */
   warning(code: string, message: string, fields: Fields = {}): void {
     if (this.json) this.#jsonLine({ type: 'note', code, message, ...fields });
     else this.#line(2, `szafa: ${this.#clean(message)}`);
@@ -58,7 +58,7 @@ export class Output {
     else this.#line(2, `szafa: ${this.#clean(text)}`);
   }
 
-  error({ code, message, hint, exit }: Explained, about?: string): void {
+  error({ code, message, hint, exit }: Explanation, about?: string): void {
     if (this.json) {
       this.#jsonLine({ type: 'error', code, message, hint, exit, ...(about !== undefined && { about }) });
       return;
@@ -84,7 +84,7 @@ export class Output {
   }
 }
 
-/** Synchronous, so that nothing is lost when the process ends; waits for a full pipe. */
+/** Synchronous, so that nothing is lost when the process ends; waits while a pipe is full. */
 function writeAll(fd: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) {

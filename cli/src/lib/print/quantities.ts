@@ -13,7 +13,7 @@ export function parseSize(option: string, text: string, what = 'size'): number {
   return bytes;
 }
 
-/** Bytes a second: a size, `/s` after it or not. */
+/** Bytes per second: a size, with or without `/s`. */
 export function parseRate(option: string, text: string): number {
   return parseSize(option, text.trim().replace(/\/s$/i, ''), 'rate');
 }
@@ -37,7 +37,7 @@ function longTime(text: string): number | undefined {
   return match ? Number(match[1]) * HOURS[match[2]!.toLowerCase()]! * 3_600_000 : undefined;
 }
 
-/** How old something is, in milliseconds. */
+/** An age in milliseconds. */
 export function parseAge(option: string, text: string): number {
   const age = longTime(text);
   if (age !== undefined) return age;
@@ -47,14 +47,14 @@ export function parseAge(option: string, text: string): number {
   );
 }
 
-/** When something ends, by a time from now or a date, as the interface writes it. A day alone ends with it, in UTC. */
+/** The end of a link or token, as a time from now or a date, in ISO format. A date includes that day, in UTC. */
 export function parseEnd(option: string, text: string, now = Date.now()): string {
   const from = longTime(text);
   if (from !== undefined) return new Date(now + from).toISOString();
   const day = /^\d{4}-\d\d-\d\d$/.test(text.trim()) ? Date.parse(`${text.trim()}T23:59:59Z`) : Number.NaN;
   if (Number.isNaN(day) || day <= now) {
     throw new UsageError(
-      `--${option}: "${text}" is no time to come`,
+      `--${option}: "${text}" is not a time in the future`,
       `write it like --${option} 90d or --${option} 2030-01-31`,
     );
   }

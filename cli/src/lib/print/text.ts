@@ -1,15 +1,15 @@
-/** Control characters, and those that turn or hide text, joiners too: the SDK's `displayName`, stricter and without loading the SDK. */
+/** Control characters, and those that turn, join or hide text. Stricter than the SDK's `displayName`, and does not load the SDK. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]$/u;
 const ZERO = /^[\p{Mn}\p{Me}]$/u;
 
-/** One line that cannot speak to the terminal, whoever wrote it. */
+/** One line without control sequences for the terminal; for any text from others. */
 export function oneLine(text: string): string {
   return text.toWellFormed().replace(UNSHOWABLE, '\ufffd');
 }
 
-/** JSON that cannot speak to it either: what `oneLine` takes out is escaped, and so nothing is lost. */
+/** JSON without control sequences; they are escaped, so that nothing is lost. */
 export function jsonLine(value: unknown): string {
   const unit = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value).replace(UNSHOWABLE, (char) => char.split('').map(unit).join(''));
@@ -27,7 +27,7 @@ export function width(text: string): number {
   return columns;
 }
 
-/** At most so many columns; what goes is the middle, since the end of a name tells the most. */
+/** Shortens a text in its middle: the end of a name tells the most. */
 export function shorten(text: string, most: number): string {
   if (width(text) <= most) return text;
   const chars = Array.from(text);

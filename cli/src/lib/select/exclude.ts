@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
-import { CliError } from '../../errors.ts';
+import { CliError, exits } from '../../errors.ts';
 import { explain } from '../../explain.ts';
 import type { Flags } from '../../options.ts';
 
-/** In any folder of an upload: patterns for what is below it. */
+/** In any folder of an upload: patterns for everything below it. */
 export const IGNORE_FILE = '.szafaignore';
 
 /** Patterns, and the folder that they are for: `''`, or a path that ends in `/`. */
@@ -13,19 +13,18 @@ interface Rules {
   patterns: Ignore;
 }
 
-/** As git reads such patterns, but letter case always counts. */
-function rulesOf(below: string, text: string): Rules {
+/** As git reads such patterns, but letter case always matters. */
+function parseRules(below: string, text: string): Rules {
   return { below, patterns: ignore({ ignorecase: false }).add(text) };
 }
 
 /**
- * What an upload leaves out. Paths are below the folder that is uploaded; those of folders end in `/`. --exclude comes before the files
- * in the folders, a file in a folder before those above it; of one, the last pattern that fits counts. What is in a folder that is left
- * out is never looked at.
+ * Paths that an upload leaves out. They are relative to the uploaded folder; those of folders end in `/`. --exclude overrides the ignore
+ * files, and an ignore file those above it; within one, the last matching pattern wins. An excluded folder is never read.
  */
 export class Exclusions {
   readonly #given: readonly Rules[];
-  /** Of the deepest folder first. */
+  /** The deepest folder first. */
   readonly #files: readonly Rules[];
 
   private constructor(given: readonly Rules[], files: readonly Rules[]) {
@@ -33,14 +32,14 @@ export class Exclusions {
     this.#files = files;
   }
 
-  static of({ exclude = [], 'exclude-from': files = [] }: Flags): Exclusions {
-    const patterns = [...files.map(textOf), ...exclude];
-    return new Exclusions(patterns.length > 0 ? [rulesOf('', patterns.join('\n'))] : [], []);
+  static fromFlags({ exclude = [], 'exclude-from': files = [] }: Flags): Exclusions {
+    const patterns = [...files.map(readPatterns), ...exclude];
+    return new Exclusions(patterns.length > 0 ? [parseRules('', patterns.join('\n'))] : [], []);
   }
 
-  /** With what the ignore file of a folder says. */
+  /** Adds the ignore file of a folder. */
   within(below: string, text: string): Exclusions {
-    return new Exclusions(this.#given, [rulesOf(below, text), ...this.#files]);
+    return new Exclusions(this.#given, [parseRules(below, text), ...this.#files]);
   }
 
   has(path: string): boolean {
@@ -52,11 +51,11 @@ export class Exclusions {
   }
 }
 
-function textOf(path: string): string {
+function readPatterns(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    const { message } = explain(cause);
-    throw new CliError('exclude-file', `--exclude-from ${path}: ${message}`, 'check the path', 2, { cause });
+    const message = `--exclude-from ${path}: ${explain(cause).message}`;
+    throw new CliError('exclude-file', message, 'check the path', exits.usage, { cause });
   }
 }

@@ -1,6 +1,6 @@
-/** Patterns for paths on the server: `*` and `?` within a name, `**` for any number of folders. A name that begins with a dot is one like any other. */
+/** Patterns for paths on the server: `*` and `?` within a name, `**` for any number of folders. A leading dot is like any other character. */
 
-/** As much of a tree as patterns look at. */
+/** The part of a tree that patterns need. */
 export interface GlobFolder<File extends { name: string; path: string }> {
   path: string;
   name: string;
@@ -12,7 +12,7 @@ const WILD = /[*?]/;
 
 export const isPattern = (text: string) => WILD.test(text);
 
-/** One name; everything but the two signs means itself. */
+/** Matches one name. */
 export function namePattern(text: string, flags = ''): RegExp {
   const source = text
     .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
@@ -21,14 +21,14 @@ export function namePattern(text: string, flags = ''): RegExp {
   return new RegExp(`^${source}$`, `su${flags}`);
 }
 
-/** The folders before the first sign: what fits is named below them. */
+/** The folders before the first wildcard. */
 export function fixedPart(pattern: string): string {
   const segments = pattern.split('/');
   const first = segments.findIndex(isPattern);
   return segments.slice(0, first).join('/');
 }
 
-/** All files and folders whose path fits, each once. Of a folder that fits nothing below it is told. */
+/** All matching files and folders, each once; not the content of a matching folder. */
 export function* matches<File extends { name: string; path: string }, Folder extends GlobFolder<File>>(
   top: Folder,
   pattern: string,
@@ -38,10 +38,10 @@ export function* matches<File extends { name: string; path: string }, Folder ext
     .filter((segment, at, all) => segment !== '**' || all[at - 1] !== '**')
     .map((segment) => (segment === '**' ? undefined : namePattern(segment)));
   const seen = new Set<string>();
-  const told = new Set<string>();
-  const once = (path: string) => !told.has(path) && told.add(path) !== undefined;
+  const found = new Set<string>();
+  const once = (path: string) => !found.has(path) && found.add(path) !== undefined;
   function* look(folder: Folder, at: number): Generator<{ file: File } | { folder: Folder }> {
-    // Several `**` lead to one place on many ways.
+    // Several `**` reach a folder in many ways.
     const key = `${at} ${folder.path}`;
     if (seen.has(key)) return;
     seen.add(key);

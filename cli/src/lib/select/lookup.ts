@@ -5,7 +5,7 @@ import { shownName } from './paths.ts';
 
 const ROOT = 0;
 
-/** What is on the server. Everything is listed once. */
+/** Lists the server, each part once. */
 export class Lookup {
   readonly #szafa: Szafa;
   readonly #signal: AbortSignal;
@@ -20,23 +20,20 @@ export class Lookup {
   }
 
   tree(): Promise<Tree> {
-    this.#tree ??= this.#szafa.tree({ signal: this.#signal }).catch((error) => this.#seen(error));
+    this.#tree ??= this.#szafa.tree({ signal: this.#signal }).catch((error) => this.#visibleTree(error));
     return this.#tree;
   }
 
   /**
-   * The part of the tree that a path is in: an upload need not list all that an account has. Every file may lie in the root, whatever its
-   * path: those of a directory that was deleted do, and so does what came back from the trash after that.
+   * The part of the tree that a path is in: an upload need not list the whole account. Always includes the root directory, which has
+   * the files of deleted directories, whatever their paths.
    */
   async near(path: string): Promise<Tree> {
     const slash = path.indexOf('/');
     const dir = slash < 0 ? undefined : await this.#dir(path.slice(0, slash));
     const dirId = dir?.dirId ?? ROOT;
-    let part = this.#parts.get(dirId);
-    if (!part) {
-      part = this.#part(dirId);
-      this.#parts.set(dirId, part);
-    }
+    const part = this.#parts.get(dirId) ?? this.#part(dirId);
+    this.#parts.set(dirId, part);
     return part;
   }
 
@@ -46,7 +43,7 @@ export class Lookup {
     return new Tree([...entries, ...inRoot], dirs);
   }
 
-  /** Nothing for a token that is limited to another directory. */
+  /** Empty for a token that is limited to another directory. */
   #root(): Promise<Entry[]> {
     this.#inRoot ??= this.#list(ROOT).catch((error) => {
       if (explain(error).code !== 'out-of-scope') throw error;
@@ -55,20 +52,20 @@ export class Lookup {
     return this.#inRoot;
   }
 
-  /** A folder at the top that the server has as a directory: what a token can be limited to. */
+  /** A top-level folder that is a directory on the server: a token can be limited to it. */
   async topFolder(name: string): Promise<DirEntry> {
     const found = await this.#dir(name);
     if (found) return found;
-    const hint = 'a token is for a folder at the top; szafa ls shows them, szafa mkdir creates one';
+    const hint = 'a token is for a top-level folder; szafa ls shows them, szafa mkdir creates one';
     throw new CliError('no-folder', `there is no folder ${shownName(name)}`, hint);
   }
 
-  /** The folder that a token is limited to; '' if that is gone. */
+  /** The name of the folder that a token is limited to; '' if it is gone. */
   async topFolderName(dirId: number): Promise<string> {
     return (await this.#allDirs()).find((dir) => dir.dirId === dirId)?.name ?? '';
   }
 
-  /** Of a sealed and a plain one with the same name, the sealed one. */
+  /** Prefers a sealed directory to a plain one of the same name. */
   async #dir(name: string): Promise<DirEntry | undefined> {
     const found = (await this.#allDirs()).filter((dir) => dir.name === name);
     return found.find((dir) => dir.verified) ?? found[0];
@@ -83,8 +80,8 @@ export class Lookup {
     return this.#szafa.list({ dirId, signal: this.#signal });
   }
 
-  /** A token for one folder sees nothing but that. */
-  async #seen(error: unknown): Promise<Tree> {
+  /** A token for one folder sees only that. */
+  async #visibleTree(error: unknown): Promise<Tree> {
     if (explain(error).code !== 'out-of-scope') throw error;
     const dirs = await this.#allDirs();
     const lists = await Promise.all(dirs.map(({ dirId }) => this.#list(dirId)));

@@ -4,30 +4,28 @@ import { CliError } from '../../errors.ts';
 import { canAsk, confirm } from '../account/questions.ts';
 import { oneLine, plural, shorten } from '../print/text.ts';
 import type { Batch } from '../transfer/batch.ts';
-import { counted } from '../transfer/progress/counted.ts';
+import { countFiles } from '../transfer/progress/progress.ts';
 import { Lookup } from './lookup.ts';
 
 const PARALLEL = 4;
+const MOST_SHOWN = 5;
 
-/** Before anything is asked of the server: what is final needs a yes from somebody. */
+/** Before the server is asked for anything: a permanent deletion needs an answer, or --yes. */
 export function checkCanConfirm({ flags }: Invocation): void {
   if (flags.yes || flags['dry-run'] || canAsk()) return;
-  throw new CliError(
-    'not-confirmed',
-    'nothing was deleted: there is no terminal to ask on',
-    'use --yes to delete without a question',
-  );
+  const hint = 'use --yes to delete without a question';
+  throw new CliError('not-confirmed', 'nothing was deleted: there is no terminal to ask on', hint);
 }
 
-export async function confirmFinal(
+export async function confirmRemoval(
   { flags, signal }: Invocation,
   paths: readonly string[],
   what: string,
 ): Promise<void> {
   if (flags.yes) return;
-  const names = paths.slice(0, 5).map((path) => shorten(oneLine(path), 60));
-  const shown = paths.length > 5 ? `${names.join(', ')}, …` : names.join(', ');
-  if (await confirm(`delete ${what} for good: ${shown}?`, signal)) return;
+  const names = paths.slice(0, MOST_SHOWN).map((path) => shorten(oneLine(path), 60));
+  const shown = paths.length > MOST_SHOWN ? `${names.join(', ')}, …` : names.join(', ');
+  if (await confirm(`delete ${what} permanently: ${shown}?`, signal)) return;
   throw new CliError('kept', 'nothing was deleted', 'answer y, or use --yes');
 }
 
@@ -37,54 +35,61 @@ const everything = (tree: Tree): Entry[] =>
     ...markers,
   ]);
 
-/** An answer takes its time: what another device has renamed since, or moved elsewhere, is not what somebody said yes to. */
-async function asAsked(
+/** Leaves out files that another device has renamed or moved while the question was open: nobody said yes to those. */
+async function stillConfirmed(
   szafa: Szafa,
   entries: readonly Entry[],
   batch: Batch,
-  { signal, meant }: { signal: AbortSignal; meant: (tree: Tree) => Entry[] },
+  { signal, select }: { signal: AbortSignal; select: (tree: Tree) => Entry[] },
 ): Promise<Entry[]> {
-  const now = meant(await new Lookup(szafa, signal).tree());
+  const now = select(await new Lookup(szafa, signal).tree());
   const paths = new Map(now.map(({ fileId, path }) => [fileId, path]));
   return entries.filter(({ fileId, path }) => {
     if (paths.get(fileId) === path) return true;
-    const hint = 'szafa ls shows what is there now';
-    batch.fail(new CliError('changed', 'another device has changed this meanwhile; not deleted', hint), path);
+    const message = 'another device has changed this in the meantime; not deleted';
+    batch.fail(new CliError('changed', message, 'szafa ls shows what is there now'), path);
     return false;
   });
 }
 
-/** Files for good, each told; what fails is left to the batch. `meant`: of a list that is read after the question, what may go; `silent`: records of folders that are not empty. */
+interface RemovalOptions {
+  /** Selects the files that may be deleted from a list that is read after the question. */
+  select?: (tree: Tree) => Entry[];
+  /** Records of folders that are not empty: not reported. */
+  silent?: Set<Entry>;
+}
+
+/** Deletes files permanently, and reports each. */
 export async function removeFiles(
   szafa: Szafa,
   asked: readonly Entry[],
   { out, signal, flags }: Invocation,
   batch: Batch,
-  { meant = everything, silent = new Set() }: { meant?: (tree: Tree) => Entry[]; silent?: Set<Entry> } = {},
+  { select = everything, silent }: RemovalOptions = {},
 ): Promise<void> {
-  const entries = flags.yes ? asked : await asAsked(szafa, asked, batch, { signal, meant });
-  const progress = counted(out, 'deleting');
-  const options = { out, signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
+  const entries = flags.yes ? asked : await stillConfirmed(szafa, asked, batch, { signal, select });
+  const onProgress = countFiles(out, 'deleting');
+  const options = { signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
   await batch.run(entries, options, async (entry) => {
     const { fileId, path } = entry;
     await szafa.remove(fileId, { signal });
-    if (silent.has(entry)) {
+    if (silent?.has(entry)) {
       batch.done--;
       return;
     }
     out.done('removed', { file_id: fileId, path }, `deleted ${oneLine(path)}`);
-    progress(batch.done, entries.length);
+    onProgress(batch.done, entries.length);
   });
 }
 
-/** What would be done, without being done. `folders`: those with nothing in them. */
+/** Reports a dry run. `folders`: the paths of empty ones. */
 export function planRemoval(
   { out }: Invocation,
   action: 'trash' | 'remove',
   entries: readonly Pick<Entry, 'fileId' | 'path' | 'size'>[],
   folders: readonly string[] = [],
 ): void {
-  const verb = action === 'trash' ? 'would move to the trash' : 'would delete for good';
+  const verb = action === 'trash' ? 'would move to the trash' : 'would delete permanently';
   for (const { fileId, path, size } of entries) {
     out.done('planned', { action, path, file_id: fileId, size }, `${verb}: ${oneLine(path)}`);
   }

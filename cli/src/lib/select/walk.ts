@@ -5,16 +5,15 @@ import { type Attributes, diskPath, exactTime, givenPath, namesIn, pathText } fr
 import { CliError } from '../../errors.ts';
 import { type Exclusions, IGNORE_FILE } from './exclude.ts';
 
-/** `inode`: names with the same one are one file. A symbolic link keeps its target. A folder comes after what is in it. */
-export type Kind =
+/** `inode`: names with the same one are one file. A folder comes after the files in it. */
+export type FileKind =
   | { kind: 'file'; inode?: string }
   | { kind: 'link'; target: string }
   | { kind: 'folder'; isEmpty: boolean; attributes: Attributes };
 
-/** Something to upload. */
-export type Found = Kind & {
+export type LocalFile = FileKind & {
   path: string;
-  /** Its name, or its path below the folder that was named; of a folder that itself, with `/` at its end. */
+  /** Its name, or its path below the named folder; that of a folder ends in `/`. */
   name: string;
   size: number;
   /** The name of the folder that it was found in, unless it was named itself. */
@@ -24,21 +23,21 @@ export type Found = Kind & {
 };
 
 export interface WalkHandlers {
-  /** Cannot be read; the walk goes on. */
+  /** Cannot be read; the walk continues. */
   fail(error: unknown, path: string): void;
   /** Neither a file, nor a link, nor a folder. */
   skip(path: string, what: string): void;
-  /** Left out by a pattern; a folder with all that is in it. */
+  /** Excluded by a pattern; a folder with everything in it. */
   exclude(path: string): void;
 }
 
-function kindOf(stats: Stats): string {
+function describeSpecial(stats: Stats): string {
   if (stats.isFIFO()) return 'a pipe';
   if (stats.isSocket()) return 'a socket';
   return 'a device';
 }
 
-/** A system without modes has none to tell. */
+/** Windows has no modes. */
 function attributesOf(folder: string): Attributes {
   const { mode, mtimeNs } = statSync(diskPath(folder), { bigint: true });
   const bits = Number(mode);
@@ -47,19 +46,19 @@ function attributesOf(folder: string): Attributes {
   return { ...exactTime(mtimeNs), mode: bits & 0o777, ...(special > 0 && { special }) };
 }
 
-/** A folder that is still to be read: its path, and below the folder that was named. */
-interface Pending {
+/** A folder that is still to be read: its path, and its path below the named folder. */
+interface PendingFolder {
   path: string;
   below: string;
   exclusions: Exclusions;
 }
 
-/** What is behind an argument: itself, or all below a folder, in a stable order. A link that is named is followed, those in folders are kept. */
+/** Yields a file, or everything below a folder, in a stable order. Follows a link that is named itself; keeps those in folders. */
 export async function* walk(
   given: string,
   exclusions: Exclusions,
   handlers: WalkHandlers,
-): AsyncGenerator<Found> {
+): AsyncGenerator<LocalFile> {
   const path = givenPath(given);
   const stats = await stat(diskPath(path));
   const root = resolve(path);
@@ -67,36 +66,36 @@ export async function* walk(
   if (!stats.isDirectory()) {
     if (!stats.isFile()) {
       const hint = stats.isFIFO() ? 'pipe it in: … | szafa put - --name NAME' : 'name files or folders';
-      throw new CliError('not-a-file', `is ${kindOf(stats)}`, hint);
+      throw new CliError('not-a-file', `is ${describeSpecial(stats)}`, hint);
     }
     if (exclusions.has(top)) handlers.exclude(path);
     else yield { kind: 'file', path, name: top, size: stats.size, ...inodeOf(stats) };
     return;
   }
-  const pending: Pending[] = [{ path, below: '', exclusions }];
+  const pending: PendingFolder[] = [{ path, below: '', exclusions }];
   for (let at = pending.pop(); at; at = pending.pop()) {
-    const folders: Pending[] = [];
-    for (const found of await within(at, folders, handlers)) yield { ...found, folder: top, root };
+    const folders: PendingFolder[] = [];
+    for (const found of await readFolder(at, folders, handlers)) yield { ...found, folder: top, root };
     pending.push(...folders.reverse());
   }
 }
 
-/** Of a file with several names. */
+/** For a file with several names. */
 const inodeOf = ({ nlink, dev, ino }: Stats) => (nlink > 1 ? { inode: `${dev}:${ino}` } : {});
 
-/** What is in a folder; the folders in it are left for later. */
-async function within(
-  { path, below, exclusions: above }: Pending,
-  folders: Pending[],
+/** Reads one folder; the folders in it are left for later. */
+async function readFolder(
+  { path, below, exclusions: above }: PendingFolder,
+  folders: PendingFolder[],
   handlers: WalkHandlers,
-): Promise<Found[]> {
-  const all: Found[] = [];
+): Promise<LocalFile[]> {
+  const all: LocalFile[] = [];
   let names: string[];
   let exclusions = above;
   try {
     names = await namesIn(path);
-    // One that cannot be read stops here: what it would leave out must not go up.
-    if (names.includes(IGNORE_FILE)) exclusions = withFileOf(path, below, above);
+    // If the ignore file cannot be read, the folder fails: files that it excludes must not be uploaded.
+    if (names.includes(IGNORE_FILE)) exclusions = withIgnoreFile(path, below, above);
   } catch (error) {
     handlers.fail(error, path);
     return all;
@@ -105,7 +104,7 @@ async function within(
   for (const name of names) {
     const inner = join(path, name);
     try {
-      // Synchronously: it takes microseconds, less than the way to a thread and back.
+      // Synchronous: it takes microseconds, less than a thread would.
       const found = lstatSync(diskPath(inner));
       const isFolder = found.isDirectory();
       const full = below + name + (isFolder ? '/' : '');
@@ -120,13 +119,13 @@ async function within(
       } else if (found.isSymbolicLink()) {
         const target = pathText(readlinkSync(diskPath(inner), { encoding: 'buffer' }));
         all.push({ kind: 'link', target, path: inner, name: full, size: 0 });
-      } else handlers.skip(inner, kindOf(found));
+      } else handlers.skip(inner, describeSpecial(found));
     } catch (error) {
       isEmpty = false;
       handlers.fail(error, inner);
     }
   }
-  // A folder that has everything in it left out is wanted empty.
+  // A folder with only excluded files is uploaded as an empty one.
   try {
     all.push({ kind: 'folder', isEmpty, attributes: attributesOf(path), path, name: below, size: 0 });
   } catch (error) {
@@ -135,7 +134,7 @@ async function within(
   return all;
 }
 
-function withFileOf(folder: string, below: string, above: Exclusions): Exclusions {
+function withIgnoreFile(folder: string, below: string, above: Exclusions): Exclusions {
   const path = join(folder, IGNORE_FILE);
   return lstatSync(diskPath(path)).isFile()
     ? above.within(below, readFileSync(diskPath(path), 'utf8'))

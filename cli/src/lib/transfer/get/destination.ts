@@ -16,90 +16,89 @@ import { limits } from '@szafa/protocol';
 import { CliError } from '../../../errors.ts';
 import type { Output } from '../../print/output.ts';
 import { oneLine } from '../../print/text.ts';
-import { areOne, finishFolder, hasName, isFolder, isOther, makeHere, namesOf } from './disk.ts';
+import { areOne, finishFolder, hasName, isFolder, isOther, makeFolder, namesIn } from './disk.ts';
 
-/** Where files go: a file, or a folder that they are put below. */
-export type Place = { file: string } | { folder: string };
+/** Where files are written: to one file, or below a folder. */
+export type Target = { file: string } | { folder: string };
 
-/** `single`: one file is asked for, and no folder. */
-export async function placeFor(given: string | undefined, single: boolean): Promise<Place> {
+/** `single`: one file is downloaded, and no folder. */
+export async function targetFor(given: string | undefined, single: boolean): Promise<Target> {
   if (given === undefined) return { folder: '.' };
   const output = givenPath(given);
   if (!single || output.endsWith('/')) return { folder: output };
-  const isThere = await stat(diskPath(output)).then(
+  const isDirectory = await stat(diskPath(output)).then(
     (stats) => stats.isDirectory(),
-    () => false, // not there yet: it is the file's own name
+    () => false, // does not exist yet: it is the name of the file
   );
-  return isThere ? { folder: output } : { file: output };
+  return isDirectory ? { folder: output } : { file: output };
 }
 
-/** Names that differ only in case are as many as somebody likes: the disk is asked about so many, and all behind them get a number. */
+/** A share may have any number of names that differ in case only: the disk is asked about this many, and all others get a number. */
 const MOST_ALIKE = 64;
-/** What FAT, and all of Windows, has in no name. */
+/** Characters that FAT and Windows have in no name. */
 const UNUSUAL = /[:*?"<>|]/g;
 
 export interface DestinationOptions {
-  /** What to do where two files would get the same path. */
+  /** What to do if two files would get the same path. */
   hint?: string;
   dryRun?: boolean | undefined;
-  /** All of it is the account's own: names stay as they are, if the disk can have them. Those of others are always cleaned. */
+  /** All files are the account's own: names stay as they are, if the disk can have them. Names from others are always cleaned. */
   own?: boolean;
-  /** Folders that are for nobody else until they are finished, by their paths below. */
-  closed?: (below: string) => boolean;
+  /** Whether nobody else may read a folder, by its path below the target, until it is finished. */
+  isClosed?: (below: string) => boolean;
 }
 
-/** Turns paths on the server into paths here, each once, and makes the folders for them. */
+/** Turns paths on the server into local paths, each once, and makes the folders for them. */
 export class Destination {
-  readonly place: Place;
+  readonly target: Target;
   readonly #out: Output;
   readonly #hint: string;
-  /** Paths that are taken: two names may become the same path. */
+  readonly #dryRun: boolean;
+  readonly #own: boolean;
+  readonly #isClosed: (below: string) => boolean;
+  /** Claimed paths, and the paths on the server that they are for. */
   readonly #taken = new Map<string, string>();
-  /** Of those, the ones that some disk may take for one. */
+  /** Claimed paths that some disk may take for one. */
   readonly #alike = new Map<string, Set<string>>();
-  /** Those that have a number which is not their own: whoever has that name gives way. */
+  /** Claimed paths with a number that is not part of the name: a file that really has that name gets another number. */
   readonly #numbered = new Set<string>();
   /** The next number to try. */
   readonly #next = new Map<string, number>();
-  /** What is in folders, when they were first looked at. */
+  /** Names in folders, as of the first look. */
   readonly #names = new Map<string, Set<string>>();
-  /** Folders that were there, and were no links. */
+  /** Folders that exist, and were no links. */
   readonly #folders = new Set<string>();
-  /** Folders that are to be finished, by their paths below. */
+  /** Folders to finish, by their paths below the target. */
   readonly #unfinished = new Map<string, string>();
-  /** Names as they are written here: by the own name, or by the cleaned one of others. */
+  /** Local spelling of each name. */
   readonly #parts = new Map<string, string>();
-  readonly #dryRun: boolean;
-  readonly #own: boolean;
-  readonly #closed: (below: string) => boolean;
 
-  constructor(place: Place, out: Output, options: DestinationOptions = {}) {
-    this.place = place;
+  constructor(target: Target, out: Output, options: DestinationOptions = {}) {
+    this.target = target;
     this.#out = out;
     this.#hint = options.hint ?? 'get it by its ID, with another --output';
     this.#dryRun = options.dryRun ?? false;
-    // Windows takes much for something else, as a drive or a device.
+    // Windows takes many names for a drive or a device.
     this.#own = (options.own ?? false) && process.platform !== 'win32';
-    this.#closed = (this.#own && options.closed) || (() => false);
+    this.#isClosed = (this.#own && options.isClosed) || (() => false);
   }
 
-  /** The folder that `below` paths are in; of a file of its own name the one that it is in. */
   get folder(): string {
-    return 'folder' in this.place ? this.place.folder : join(this.place.file, '..');
+    return 'folder' in this.target ? this.target.folder : join(this.target.file, '..');
   }
 
-  /** As much of a path as its owner gave as a whole, the folder at its top: a link in it may not lead out of that. */
+  /** The top folder of a shared path: a link in it may not lead out of that. */
   topOf(below: string): string {
     const [first, ...more] = this.#partsOf(below);
-    return 'folder' in this.place && more.length > 0 ? join(this.folder, first!) : this.folder;
+    return 'folder' in this.target && more.length > 0 ? join(this.folder, first!) : this.folder;
   }
 
-  /** A folder that was named, as it is here; '' is none. */
-  named(top: string): string {
-    return top === '' ? this.folder : join(this.folder, ...this.#partsOf(top));
+  /** The local path of a folder; '' is the target itself. */
+  localFolder(below: string): string {
+    return below === '' ? this.folder : join(this.folder, ...this.#partsOf(below));
   }
 
-  /** The parts of a path as they can be here; a dry run does not try that. None is empty, `.` or `..`. */
+  /** The parts of a path as the disk can have them. None is empty, `.` or `..`. */
   #partsOf(below: string): string[] {
     const parts = this.#own ? segmentsOf(below) : safeSegments(below);
     return (parts.length > 0 ? parts : ['unnamed']).map((part) => this.#partOf(part));
@@ -109,7 +108,7 @@ export class Destination {
     const known = this.#parts.get(part);
     if (known !== undefined) return known;
     const safe = safeSegments(part)[0]!;
-    // What is spelled byte by byte, though it is UTF-8, is the name that the disk will have.
+    // A name that is spelled byte by byte, though it is UTF-8, is the name that the disk will have.
     const names = [...(this.#own ? [pathText(Buffer.from(diskPath(part)))] : []), safe];
     const isPlain = (name: string) => name === safe && name.replace(UNUSUAL, '') === name;
     const found = names.find((name) => isPlain(name) || this.#has(name)) ?? safe.replace(UNUSUAL, '_');
@@ -117,39 +116,45 @@ export class Destination {
     return found;
   }
 
+  /** Whether the disk can have a name; a dry run does not try. */
   #has(name: string): boolean {
-    if ('file' in this.place || this.#dryRun) return true;
-    try {
-      makeLocalFolder(this.folder);
-    } catch {
-      return true; // reported when a file is written
-    }
-    return hasName(this.folder, name);
+    return 'file' in this.target || this.#dryRun || !this.#make() || hasName(this.folder, name);
   }
 
-  /** Names are cleaned, and none is given twice, also where the disk takes two for one; where one had to be changed that is said. */
+  /** False if it cannot be made: writing the first file reports why. */
+  #make(): boolean {
+    try {
+      makeLocalFolder(this.folder);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Gives each file a path of its own, also on a disk that takes two names for one. Reports a name that had to be changed. */
   claim(below: string, isFolder = false): string {
+    const { target } = this;
     const segments = this.#partsOf(below);
-    if ('folder' in this.place && segments.length > limits.pathParts) {
-      const message = `has more than ${limits.pathParts} parts in its path: so many folders are not made`;
+    if ('folder' in target && segments.length > limits.pathParts) {
+      const message = `has more than ${limits.pathParts} parts in its path, which is too deep`;
       throw new CliError('too-deep', message, 'get it alone, with --output FILE');
     }
-    const wish = 'file' in this.place ? this.place.file : join(this.place.folder, ...segments);
-    const path = 'file' in this.place || isFolder ? wish : this.#apart(wish);
+    const wish = 'file' in target ? target.file : join(target.folder, ...segments);
+    const path = 'file' in target || isFolder ? wish : this.#apart(wish);
     const other = this.#taken.get(path);
     if (other !== undefined) {
       const message = `would be written to the same path as "${oneLine(other)}"`;
       throw new CliError('same-path', message, this.#hint);
     }
     this.#taken.set(path, below);
-    if ('folder' in this.place && path === wish && segments.join('/') !== below) {
+    if ('folder' in target && path === wish && segments.join('/') !== below) {
       const message = `"${oneLine(below)}" is written as ${oneLine(path)}: its own name is not possible here`;
       this.#out.note('renamed', message, { name: below, path });
     }
     return path;
   }
 
-  /** The path, or one with a number where the disk does not tell it from another: in the order in which they are claimed. */
+  /** The path, or a numbered one if the disk takes it for another, in the order of the claims. */
   #apart(wish: string): string {
     const twin = this.#twin(wish);
     if (twin === undefined && !this.#numbered.has(wish)) return this.#remember(wish);
@@ -180,13 +185,13 @@ export class Destination {
     return path;
   }
 
-  /** Another path that the disk takes for this one, or that is one of too many to ask it. */
+  /** Another claimed path that the disk takes for this one, or that is one of too many to ask about. */
   #twin(path: string): string | undefined {
     const others = [...(this.#alike.get(this.#keyOf(path)) ?? [])].filter((one) => one !== path);
     return others.length < MOST_ALIKE ? others.find((one) => this.#isOne(one, path)) : others[0];
   }
 
-  /** By trying it, part by part, in a folder of its own where they would be: only the disk knows. */
+  /** Tries it, part by part, where they would be: only the disk knows. */
   #isOne(one: string, other: string): boolean {
     if (this.#dryRun) return isOther(other);
     const parts = resolve(other).split(sep);
@@ -196,15 +201,11 @@ export class Destination {
     return areOne(this.#nearest(other), pairs) ?? isOther(other);
   }
 
-  /** The folder that a path will be in, or the nearest above it that is there; no link is followed. */
+  /** The nearest folder above a path that exists; no link is followed. */
   #nearest(path: string): string {
-    try {
-      makeLocalFolder(this.folder);
-    } catch {
-      return this.folder; // reported when a file is written
-    }
     let at = this.folder;
-    for (const part of relative(this.folder, dirname(path)).split(sep)) {
+    if (!this.#make()) return at;
+    for (const part of relative(at, dirname(path)).split(sep)) {
       const next = join(at, part);
       if (!isFolder(next)) break;
       at = next;
@@ -212,11 +213,11 @@ export class Destination {
     return at;
   }
 
-  /** Whether what is there is there by another name, which the disk takes for this one: then it may be another file. */
+  /** Whether the disk has it by another name, which it takes for this one: it may be another file. */
   hasOtherName(path: string): boolean {
     let folder = this.folder;
     for (const part of relative(this.folder, path).split(sep)) {
-      const names = this.#names.get(folder) ?? namesOf(folder);
+      const names = this.#names.get(folder) ?? namesIn(folder);
       this.#names.set(folder, names);
       if (!names.has(part)) return true;
       folder = join(folder, part);
@@ -224,30 +225,30 @@ export class Destination {
     return false;
   }
 
-  /** The folders of a path, or with `whole` the path itself. No link on the way is followed: it could lead anywhere. */
+  /** Makes the folders of a path, or with `whole` the path itself. Follows no link on the way: it could lead anywhere. */
   ensure(below: string, whole = false): void {
     if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
     this.#folders.add(this.folder);
-    if ('file' in this.place) return;
+    if ('file' in this.target) return;
     const segments = this.#partsOf(below);
     const names = below.split('/');
-    let at = this.place.folder;
+    let at = this.target.folder;
     for (const [depth, segment] of (whole ? segments : segments.slice(0, -1)).entries()) {
       at = join(at, segment);
-      // Looked at each time: another process may have put a link there.
+      // Checked each time: another process may have put a link there.
       if (this.#folders.has(at) && isFolder(at)) continue;
       const own = names.slice(0, depth + 1).join('/');
-      const closed = this.#closed(own);
-      if (makeHere(at, closed) && closed) this.#unfinished.set(own, at);
+      const isClosed = this.#isClosed(own);
+      if (makeFolder(at, isClosed) && isClosed) this.#unfinished.set(own, at);
       this.#folders.add(at);
     }
   }
 
-  /** Whether a folder was made closed, and is still to be finished. */
   isUnfinished(below: string): boolean {
     return this.#unfinished.has(below);
   }
 
+  /** Gives a closed folder its mode and time. */
   finish(below: string, attributes: Attributes): void {
     this.ensure(below, true);
     finishFolder(this.#unfinished.get(below)!, attributes);

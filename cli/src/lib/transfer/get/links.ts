@@ -1,13 +1,13 @@
 import { linkSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { diskPath, type KeptTime, pathText, setLinkTime } from '@szafa/client/node';
-import { CliError } from '../../../errors.ts';
+import { diskPath, type KeptTime, type LocalState, pathText, setLinkTime } from '@szafa/client/node';
+import { CliError, exits } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
 import { hiddenName, inTheWay } from './disk.ts';
 
 /**
- * That a link leads to nothing outside of `top`, whatever else is there. Where `..` stands behind a name, that name may be a link itself,
- * and the way back from it leads elsewhere than the text says.
+ * Refuses a link that leads outside of `top`, judged by its text. A `..` behind a name is refused as well: that name may be a link
+ * itself, and its parent another folder than the text says.
  */
 export function checkLink(path: string, target: string, top: string): void {
   const names = target.split('/').filter((name) => name !== '' && name !== '.');
@@ -17,18 +17,16 @@ export function checkLink(path: string, target: string, top: string): void {
   const isOutside = to === '..' || to.startsWith(`..${sep}`) || resolve(to) === to;
   if (target !== '' && !target.includes('\0') && isPlain && !isOutside) return;
   const where = target === '' ? 'something' : `${oneLine(target)}, which is`;
-  const message = `is a link to ${where} outside of what is downloaded: it was not made`;
-  // Without its name, which is somebody else's, and not for a shell.
+  const message = `is a link to ${where} outside of the download: it was not made`;
+  // Without its name: somebody else chose it, and it must not get into a shell.
   const hint =
     target === ''
-      ? 'ask its owner to share what it leads to'
+      ? 'ask its owner to share the file that it leads to'
       : 'if you trust it, make it yourself: ln -s TARGET NAME';
   throw new CliError('link-outside', message, hint);
 }
 
-export type LinkState = 'absent' | 'same' | 'other';
-
-export function linkState(path: string, target: string): LinkState {
+export function linkState(path: string, target: string): LocalState {
   const stats = lstatSync(diskPath(path), { throwIfNoEntry: false });
   if (!stats) return 'absent';
   if (!stats.isSymbolicLink()) return 'other';
@@ -37,20 +35,20 @@ export function linkState(path: string, target: string): LinkState {
 
 const LINKLESS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
-/** Under its name at once, as files are; a folder is never replaced. */
+/** Makes a link and moves it into place; never over a folder. */
 export function makeLink(
   path: string,
   target: string,
   { time, overwrite }: { time: KeptTime; overwrite: boolean },
 ): void {
-  // Not with its name in it, which may be as long as a disk has them.
+  // A hidden name that contains the real one could be too long for the disk.
   const made = join(dirname(path), hiddenName());
   try {
     symlinkSync(diskPath(target), diskPath(made));
   } catch (cause) {
     if (!LINKLESS.has((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
     const hint = 'choose another place with --output';
-    throw new CliError('no-links', 'this disk has no symbolic links', hint, 1, { cause });
+    throw new CliError('no-links', 'this disk has no symbolic links', hint, exits.failed, { cause });
   }
   try {
     setLinkTime(made, time);
@@ -79,13 +77,13 @@ export function writtenFile(path: string): WrittenFile {
   return { path, dev, ino };
 }
 
-/** Another name for a file; false where that is another one by now, or the disk has no such names. */
+/** Gives a file another name. False if it was replaced in the meantime, or the disk has no hard links. */
 export function makeHardLink(file: WrittenFile, path: string, overwrite: boolean): boolean {
   const made = join(dirname(path), hiddenName());
   try {
     linkSync(diskPath(file.path), diskPath(made));
   } catch {
-    return false; // it is downloaded instead, and that tells what is wrong
+    return false; // it is downloaded instead, which reports what is wrong
   }
   try {
     const { dev, ino } = writtenFile(made);
@@ -93,7 +91,7 @@ export function makeHardLink(file: WrittenFile, path: string, overwrite: boolean
     putInPlace(made, path, overwrite);
     return true;
   } finally {
-    // Renamed, it is gone; onto another name of the same file nothing is renamed.
+    // A rename onto another name of the same file does nothing, and leaves this one.
     rmSync(diskPath(made), { force: true });
   }
 }

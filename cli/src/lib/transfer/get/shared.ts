@@ -1,147 +1,155 @@
-/** get and cat of what another account shares with this one: all of it is one tree, and of two files of one name the one counts that was shared last. */
-import { join } from 'node:path';
-import { fileJournal, type Journal, LinkOverError, parentOf, type ReceivedShare } from '@szafa/client/node';
+/** Downloads of files that others share, by a link or with an account; they pass the same checks as any other download. */
+import { createHash } from 'node:crypto';
+import { type Journal, newTicket, type OpenedLink, type VisitedFile } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { CliError, UsageError } from '../../../errors.ts';
-import { connect } from '../../account/connection.ts';
-import { oneLine } from '../../print/text.ts';
-import { SHOWN } from '../../select/by-id.ts';
-import { fixedPart, isPattern, namePattern } from '../../select/glob.ts';
-import { shownName, typedPath } from '../../select/paths.ts';
-import { Batch } from '../batch.ts';
-import { transfersOf } from '../concurrency.ts';
-import { fetchParts, type Part, Ticket, type Wanted } from './opened.ts';
-
-/** Those of one account that can be trusted; what is wrong with the others is told. */
-export function trustedOf(
-  shares: readonly ReceivedShare[],
-  from: string,
-  { out }: Invocation,
-): ReceivedShare[] {
-  const theirs = shares.filter((share) => share.from === from);
-  const good = theirs.filter(({ problem }) => !problem);
-  const problems = theirs.flatMap(({ problem }) => problem ?? []);
-  // Other keys than before stop everything.
-  const changed = problems.find(({ code }) => code === 'contact-changed');
-  if (changed) throw changed;
-  if (problems[0] && good.length === 0) throw problems[0];
-  for (const { id, problem } of theirs) {
-    if (problem) out.note('not-trusted', `ignoring the share ${id}: ${oneLine(problem.message)}`, { id });
-  }
-  if (good.length > 0) return good;
-  throw new CliError('no-share', `${oneLine(from)} shares nothing with you`, 'szafa shared shows who does');
-}
+import { TransferRun } from '../run.ts';
+import { Destination, targetFor } from './destination.ts';
+import { checkLink } from './links.ts';
+import { checkPrintable, listenToStdout, printFile, STDOUT } from './stdout.ts';
+import { DownloadWriter, stateOf } from './write.ts';
 
 /**
- * Whether a path, or a folder above it, fits a pattern, segment by segment; `**` stands for any number of them. All places in the pattern
- * that the segments so far lead to are kept: a name with thousands of slashes is somebody else's, and takes no more than that many steps.
+ * The ticket of a download, kept until all of it is there: the same command, run again, continues with it and is not counted twice.
+ * It is stored before it is used, and used only if something is to be downloaded.
  */
-function fits(names: readonly string[], pattern: readonly string[]): boolean {
-  const tests = pattern.map((segment) => (segment === '**' ? undefined : namePattern(segment)));
-  const withEmpty = (places: Set<number>) => {
-    for (const place of places) if (place < tests.length && !tests[place]) places.add(place + 1);
-    return places;
-  };
-  let places = withEmpty(new Set([0]));
-  for (const name of names) {
-    const next = new Set<number>();
-    for (const place of places) {
-      if (place === tests.length) continue;
-      const test = tests[place];
-      if (!test) next.add(place);
-      else if (test.test(name)) next.add(place + 1);
-    }
-    places = withEmpty(next);
-    if (places.has(tests.length)) return true;
+export class Ticket {
+  readonly #journal: Journal;
+  readonly #key: string;
+  #text: string | undefined;
+  #taken: Promise<string> | undefined;
+
+  private constructor(journal: Journal, key: string, text: string | undefined) {
+    this.#journal = journal;
+    this.#key = key;
+    this.#text = text;
   }
-  return false;
+
+  /** Keyed by the server: one server must never see the ticket of another, even if it gives a link the same ID. */
+  static async load(journal: Journal, server: string, id: string): Promise<Ticket> {
+    const key = createHash('sha256').update(`ticket\0${server}\0${id}`).digest('hex');
+    const found = await journal.load(key);
+    const text = found && new TextDecoder().decode(found);
+    return new Ticket(journal, key, text !== undefined && /^[\w-]{43}$/.test(text) ? text : undefined);
+  }
+
+  get text(): string | undefined {
+    return this.#text;
+  }
+
+  take(opened: OpenedLink, signal: AbortSignal): Promise<string> {
+    this.#taken ??= (async () => {
+      this.#text ??= newTicket(opened.engine);
+      await this.#journal.store(this.#key, new TextEncoder().encode(this.#text));
+      await opened.take(this.#text, signal);
+      return this.#text;
+    })();
+    return this.#taken;
+  }
+
+  async forget(): Promise<void> {
+    if (this.#text !== undefined) await this.#journal.remove(this.#key);
+  }
 }
 
-/** Whether a path, or a folder above it, is the one that is asked for. */
-export function isMeant(name: string, wanted: string): boolean {
-  if (wanted === '' || name === wanted || name.startsWith(`${wanted}/`)) return true;
-  return isPattern(wanted) && fits(name.replace(/\/$/, '').split('/'), wanted.split('/'));
+/** A file of a share, and its path below the argument that names it. */
+export interface SharedFile {
+  file: VisitedFile;
+  below: string;
 }
 
-/** What an argument names: all of a share by its ID, or files and folders by their paths. */
-function meant(parts: readonly Part[], text: string): [Part, Wanted[]][] {
-  const byId = text.length >= SHOWN ? parts.filter(({ opened }) => opened.id.startsWith(text)) : [];
-  if (byId.length === 1) return [[byId[0]!, byId[0]!.files]];
-  const path = typedPath(text);
-  const base = isPattern(path) ? fixedPart(path) : parentOf(path);
-  const seen = new Set<string>();
-  const found = parts.map((part): [Part, Wanted[]] => {
-    const files = part.files.filter(({ file: { name } }) => isMeant(name, path) && !seen.has(name));
-    for (const { file } of files) seen.add(file.name);
-    const from = base === '' ? 0 : base.length + 1;
-    return [part, files.map(({ file }) => ({ file, below: file.name.slice(from) }))];
-  });
-  if (seen.size > 0) return found;
-  const hint = 'szafa shared ID shows what is in a share';
-  throw new CliError('no-file', `${shownName(text)} is not shared with you`, hint);
+/** The files to download of one share. */
+export interface SharePart {
+  opened: OpenedLink;
+  ticket: Ticket;
+  files: SharedFile[];
 }
 
-/** Those that are not over: one that is used up, or whose files are gone, does not stand in the way of the others. */
-async function openAll(
-  shares: readonly ReceivedShare[],
-  server: string,
-  journal: Journal,
-  signal: AbortSignal,
-): Promise<Part[]> {
-  const parts: Part[] = [];
-  let over: LinkOverError | undefined;
-  for (const share of shares) {
-    const ticket = await Ticket.kept(journal, server, share.id);
-    try {
-      const opened = await share.open({ ticket: ticket.text, signal });
-      parts.push({ opened, ticket, files: opened.files.map((file) => ({ file, below: file.name })) });
-    } catch (error) {
-      if (!(error instanceof LinkOverError)) throw error;
-      over = error;
-    }
-  }
-  if (parts.length === 0 && over) throw over;
-  return parts;
+type Item = SharedFile & Pick<SharePart, 'opened' | 'ticket'>;
+
+function checkExists({ missing }: VisitedFile): void {
+  if (missing) throw new CliError('gone', 'its owner has deleted it', 'ask the owner to share it again');
 }
 
-export async function getShared(invocation: Invocation, from: string, toStdout: boolean): Promise<void> {
-  const { args, flags, settings, out, signal } = invocation;
-  if (flags.checksum) {
-    throw new UsageError(
-      '--checksum does not go with --from',
-      'omit it: what is there with the same size and time is skipped',
-    );
+async function receive(writer: DownloadWriter, { file, opened, ticket, below }: Item): Promise<void> {
+  const { run, destination } = writer;
+  const { invocation } = run;
+  const { name, size, link, mtime } = file;
+  const fields = { name };
+  checkExists(file);
+  if (link !== undefined) {
+    // Downloads nothing, so it does not count.
+    const path = destination.claim(below);
+    checkLink(path, link, destination.topOf(below));
+    writer.writeLink({ fields, path, below, size: 0 }, link, { mtime });
+  } else if (name.endsWith('/') && size === 0) {
+    writer.makeFolder(below.replace(/\/$/, ''), fields);
+  } else {
+    const path = destination.claim(below);
+    await run.progress.track(name, size, async (update) => {
+      const open = async () => opened.file(file.number, await ticket.take(opened, invocation.signal));
+      const canOpen = invocation.flags['dry-run'] ? undefined : open;
+      const state = await stateOf(path, file, canOpen, { ...invocation, destination });
+      await writer.write({ fields, path, below, size }, state, open, { onProgress: update });
+    });
   }
-  const began = performance.now();
-  out.dataOnStdout = toStdout;
-  const needs = { keys: 'needed' as const, transfers: transfersOf(invocation) };
-  await using connection = await connect(invocation, needs);
-  const shares = trustedOf(await connection.szafa.sharedWithMe({ signal }), from, invocation);
-  const journal = fileJournal(join(settings.config, 'journal'));
-  const parts = await openAll(shares, connection.szafa.api.server, journal, signal);
-  const wanted = new Map<Part, Wanted[]>();
-  const batch = new Batch(out);
-  for (const arg of new Set(args)) {
-    try {
-      for (const [part, files] of meant(parts, arg))
-        wanted.set(part, [...(wanted.get(part) ?? []), ...files]);
-    } catch (error) {
-      batch.fail(error, arg);
-    }
+}
+
+async function print(run: TransferRun, { file, opened, ticket }: Item): Promise<void> {
+  const { signal } = run.invocation;
+  checkExists(file);
+  checkPrintable(file.link);
+  const remote = opened.file(file.number, await ticket.take(opened, signal));
+  await printFile(remote, { signal, parallel: run.concurrency.volumes });
+}
+
+export interface FetchOptions {
+  journal: Journal;
+  began: number;
+  /** One file was named: --output may be its new name. */
+  single: boolean;
+  toStdout: boolean;
+}
+
+/** Writes the files of opened shares, or prints them one after the other. */
+export async function fetchParts(
+  invocation: Invocation,
+  parts: SharePart[],
+  { journal, began, single, toStdout }: FetchOptions,
+): Promise<void> {
+  const { flags, out } = invocation;
+  const items = parts.flatMap(({ files, ...rest }) => files.map((file): Item => ({ ...file, ...rest })));
+  if (flags.output === STDOUT && items.length !== 1) {
+    throw new UsageError('standard output takes one file', 'give --output a folder');
   }
-  if (batch.failed > 0) return batch.finish();
-  const chosen = [...wanted].map(([part, files]) => {
-    const once = new Map(files.map((one) => [one.file.number, one]));
-    return { ...part, files: [...once.values()] };
-  });
-  const count = chosen.reduce((sum, { files }) => sum + files.length, 0);
-  const paths = new Set(chosen.flatMap(({ files }) => files.map(({ file }) => file.name)));
-  const single = count === 1 && args.length === 1 && paths.has(typedPath(args[0]!));
-  const notes = chosen.flatMap(({ opened, files }) => (files.length > 0 && opened.note ? [opened.note] : []));
-  for (const note of notes) out.note('says', oneLine(note), { note });
-  await fetchParts(
+  using run = new TransferRun(
     invocation,
-    chosen.filter(({ files }) => files.length > 0),
-    { journal, began, single, toStdout },
+    items.map(({ file }) => file),
+    { began },
   );
+  const { batch } = run;
+  const about = ({ file }: Item) => file.name;
+  if (toStdout) {
+    listenToStdout();
+    const printOne = async (item: Item) => {
+      // After a failure nothing follows, or two halves would look like one file.
+      batch.stopped = true;
+      await print(run, item);
+      batch.stopped = false;
+    };
+    await run.each(items, about, printOne, 1);
+  } else {
+    const hint = 'get them one by one, or ask for a share of its own';
+    const target = await targetFor(flags.output, single);
+    const destination = new Destination(target, out, { hint, dryRun: flags['dry-run'] });
+    const writer = new DownloadWriter(run, destination, journal);
+    const isLink = ({ file }: Item) => file.link !== undefined;
+    // Symbolic links last: until then none is in the way of a file.
+    const [links = [], files = []] = [items.filter(isLink), items.filter((item) => !isLink(item))];
+    await run.each(files, about, (item) => receive(writer, item));
+    await run.each(links, about, (item) => receive(writer, item), 1);
+  }
+  if (batch.failed === 0 && !flags['dry-run']) for (const { ticket } of parts) await ticket.forget();
+  if (toStdout) batch.finish();
+  else run.finish('got', 'would get');
 }

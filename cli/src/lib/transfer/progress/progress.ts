@@ -1,18 +1,66 @@
 import type { Output } from '../../print/output.ts';
-import { formatBytes, formatDuration, plural } from '../../print/text.ts';
-import { drawBars } from './bars.ts';
-import { Tally } from './tally.ts';
+import { formatBytes, formatDuration, oneLine, padEnd, plural, shorten } from '../../print/text.ts';
+import { Tally, type Track } from './tally.ts';
 
 const DRAW_MS = 100;
 const JSON_MS = 1000;
 /** Lines in a log: one soon, then now and then. */
 const FIRST_LINE_MS = 3000;
 const LINE_MS = 10_000;
+const MOST_TRACKS = 8;
+/** A file that is done in a blink gets no bar: nobody could read it. */
+const YOUNG_MS = 300;
 
-/** All files of a command: bars on a terminal, lines now and then elsewhere. */
+function bar(part: number, columns: number): string {
+  const full = Math.max(0, Math.min(columns, Math.round(part * columns)));
+  return `[${'#'.repeat(full)}${'-'.repeat(columns - full)}]`;
+}
+
+/** Undefined while the total is unknown. */
+function fractionOf(done: number, total: number | undefined): number | undefined {
+  if (total === undefined) return undefined;
+  return total > 0 ? done / total : 0;
+}
+
+type Columns = [size: string, rate: string, left: string];
+
+/** Draws one line, with columns that stay where they are from one drawing to the next. */
+function line(name: string, part: number | undefined, [size, rate, left]: Columns, columns: number): string {
+  const barColumns = columns >= 100 ? 20 : columns >= 64 ? 10 : 0;
+  const drawn = barColumns > 0 ? ` ${bar(part ?? 0, barColumns)}` : '';
+  const percent =
+    part === undefined ? '     ' : `${String(Math.floor(Math.min(1, part) * 100)).padStart(3)} %`;
+  const rest = `${drawn} ${percent} ${size.padStart(10)} ${rate.padStart(12)} ${left.padStart(11)}`;
+  const nameColumns = Math.max(8, Math.min(48, columns - 1 - rest.length));
+  return shorten(`${padEnd(shorten(name, nameColumns), nameColumns)}${rest}`, Math.max(8, columns - 1));
+}
+
+const rateText = (rate: number) => (rate > 0 ? `${formatBytes(Math.round(rate))}/s` : '');
+
+function trackLine({ name, done, total, meter }: Track, columns: number): string {
+  const { rate } = meter;
+  const left = rate > 0 && total !== undefined ? formatDuration((total - done) / rate) : '';
+  const cells: Columns = [formatBytes(total ?? done), rateText(rate), left];
+  return line(oneLine(name), fractionOf(done, total), cells, columns);
+}
+
+/** Draws a bar for each file that takes its time, and one for the total. */
+export function drawBars(tally: Tally, columns: number, rows: number): string[] {
+  const now = tally.clock();
+  const old = [...tally.tracks].filter((track) => now - track.began >= YOUNG_MS);
+  const most = Math.max(0, Math.min(MOST_TRACKS, rows - 2));
+  const { total = tally.bytesDone, secondsLeft, meter } = tally;
+  const left = Number.isFinite(secondsLeft) ? formatDuration(secondsLeft) : '';
+  const cells: Columns = [formatBytes(total), rateText(meter.rate), left];
+  const part = fractionOf(tally.bytesDone, tally.total);
+  const whole = line(`${tally.filesDone} of ${plural(tally.files, 'file')}`, part, cells, columns);
+  return [...old.slice(0, most).map((track) => trackLine(track, columns)), whole];
+}
+
+/** Shows the progress of all files of a command: bars on a terminal, lines elsewhere. */
 export class Progress extends Tally {
   readonly #out: Output;
-  readonly #bars: boolean;
+  readonly #hasBars: boolean;
   #timer: NodeJS.Timeout | undefined;
   #drawn = 0;
   #nextLine = 0;
@@ -20,11 +68,11 @@ export class Progress extends Tally {
   constructor(out: Output, clock: () => number = performance.now.bind(performance)) {
     super(clock);
     this.#out = out;
-    this.#bars = out.terminal && !out.json && !out.quiet;
+    this.#hasBars = out.terminal && !out.json && !out.quiet;
     if (out.quiet) return;
     this.#nextLine = clock() + (out.json ? 0 : FIRST_LINE_MS);
-    this.#timer = setInterval(() => this.#show(), this.#bars ? DRAW_MS : JSON_MS).unref();
-    if (this.#bars) {
+    this.#timer = setInterval(() => this.#show(), this.#hasBars ? DRAW_MS : JSON_MS).unref();
+    if (this.#hasBars) {
       out.around = (write) => {
         this.#erase();
         write();
@@ -35,7 +83,7 @@ export class Progress extends Tally {
 
   close(): void {
     clearInterval(this.#timer);
-    if (!this.#bars) return;
+    if (!this.#hasBars) return;
     this.#erase();
     this.#out.around = (write) => write();
   }
@@ -46,37 +94,46 @@ export class Progress extends Tally {
   }
 
   #show(): void {
-    if (this.#bars) {
+    if (this.#hasBars) {
       const { columns = 80, rows = 24 } = process.stderr;
       const lines = drawBars(this, columns, rows);
       this.#erase();
-      process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+      process.stderr.write(lines.map((text) => `${text}\n`).join(''));
       this.#drawn = lines.length;
       return;
     }
     if (this.clock() < this.#nextLine) return;
     if (!this.#out.json) this.#nextLine = this.clock() + LINE_MS;
-    const { total = null } = this;
-    const percent = total ? Math.floor((this.bytesDone / total) * 100) : 0;
-    const known = total === null ? '' : ` of ${formatBytes(total)} (${percent} %)`;
-    const left = this.secondsLeft;
+    const { total = null, secondsLeft, bytesDone } = this;
     const { rate } = this.meter;
+    const percent = total ? Math.floor((bytesDone / total) * 100) : 0;
+    const known = total === null ? '' : ` of ${formatBytes(total)} (${percent} %)`;
+    const left = total === null ? '' : `, ${formatDuration(secondsLeft)} left`;
+    const files = `${this.filesDone} of ${plural(this.files, 'file')}`;
     this.#out.progress(
       {
         files_done: this.filesDone,
         files_total: this.files,
-        bytes_done: this.bytesDone,
+        bytes_done: bytesDone,
         bytes_total: total,
         bytes_per_second: Math.round(rate),
-        seconds_left: Number.isFinite(left) ? Math.ceil(left) : null,
+        seconds_left: Number.isFinite(secondsLeft) ? Math.ceil(secondsLeft) : null,
         transfers: [...this.tracks].map(({ name, done, total = null }) => ({ name, done, total })),
       },
-      [
-        `${this.filesDone} of ${plural(this.files, 'file')}`,
-        `${formatBytes(this.bytesDone)}${known}`,
-        `${formatBytes(Math.round(rate))}/s`,
-        ...(total === null ? [] : [`${formatDuration(left)} left`]),
-      ].join(', '),
+      `${files}, ${formatBytes(bytesDone)}${known}, ${formatBytes(Math.round(rate))}/s${left}`,
     );
   }
+}
+
+const FIRST_COUNT_MS = 2000;
+const COUNT_MS = 5000;
+
+/** For work on many files that moves no bytes: reports how many are done, once it takes its time. */
+export function countFiles(out: Output, what: string): (done: number, total: number) => void {
+  let next = performance.now() + FIRST_COUNT_MS;
+  return (done, total) => {
+    if (performance.now() < next) return;
+    next = performance.now() + COUNT_MS;
+    out.progress({ files_done: done, files_total: total }, `${what}: ${done} of ${total} files`);
+  };
 }

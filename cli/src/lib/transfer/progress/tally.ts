@@ -1,11 +1,40 @@
-import { Meter } from './meter.ts';
+const WINDOW_MS = 8000;
+const STEP_MS = 250;
 
-/** One file on its way. */
+/** Bytes per second over the last seconds. */
+export class Meter {
+  readonly #clock: () => number;
+  /** Empty until the first byte: waiting for it does not count as slow. */
+  readonly #samples: { at: number; bytes: number }[] = [];
+  #bytes = 0;
+
+  constructor(clock: () => number = performance.now.bind(performance)) {
+    this.#clock = clock;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    const now = this.#clock();
+    const last = this.#samples.at(-1);
+    if (last && now - last.at < STEP_MS) return;
+    this.#samples.push({ at: now, bytes: this.#bytes });
+    while (this.#samples.length > 2 && now - this.#samples[1]!.at > WINDOW_MS) this.#samples.shift();
+  }
+
+  get rate(): number {
+    const [first] = this.#samples;
+    if (!first) return 0;
+    const seconds = (this.#clock() - first.at) / 1000;
+    return seconds < 0.2 ? 0 : Math.max(0, this.#bytes - first.bytes) / seconds;
+  }
+}
+
+/** One file in transfer. */
 export class Track {
   readonly name: string;
   readonly began: number;
   readonly meter: Meter;
-  /** Undefined where only its end will tell. */
+  /** Undefined until the end of standard input. */
   total: number | undefined;
   done = 0;
   readonly #whole: Tally;
@@ -30,7 +59,7 @@ export class Track {
     if (!this.#settling) this.meter.add(bytes);
   }
 
-  /** What is told in one go at the beginning was there from an earlier attempt: no rate is made of it. */
+  /** Bytes reported at once at the beginning are from an earlier attempt, and do not count for the rate. */
   #settle(): void {
     if (this.#settled) return;
     this.#settled = true;
@@ -40,7 +69,7 @@ export class Track {
     });
   }
 
-  /** Failed files leave the whole, so that the rest can reach its end. */
+  /** Takes the rest of a failed file off the total, so that the others can reach it. */
   end(succeeded: boolean): void {
     const { total = this.done } = this;
     const left = total - this.done;
@@ -50,7 +79,7 @@ export class Track {
   }
 }
 
-/** How far all files of a command are. */
+/** Counts the files and bytes of a command. */
 export class Tally {
   readonly tracks = new Set<Track>();
   readonly meter: Meter;
@@ -65,9 +94,9 @@ export class Tally {
     this.meter = new Meter(clock);
   }
 
-  expect(files: number, bytes: number): void {
-    this.files += files;
-    this.bytes += bytes;
+  expect(files: readonly { size: number }[]): void {
+    this.files += files.length;
+    for (const { size } of files) this.bytes += size;
   }
 
   resize(bytes: number): void {
@@ -80,9 +109,26 @@ export class Tally {
     return track;
   }
 
-  count(bytes: number, measured: boolean): void {
+  /** Tracks one file while the work runs. */
+  async track<T>(
+    name: string,
+    total: number | undefined,
+    work: (update: (progress: { done: number; total?: number | undefined }) => void) => Promise<T>,
+  ): Promise<T> {
+    const track = this.start(name, total);
+    let succeeded = false;
+    try {
+      const result = await work(({ done, total }) => track.update(done, total));
+      succeeded = true;
+      return result;
+    } finally {
+      track.end(succeeded);
+    }
+  }
+
+  count(bytes: number, isMeasured: boolean): void {
     this.bytesDone += bytes;
-    if (measured) this.meter.add(bytes);
+    if (isMeasured) this.meter.add(bytes);
   }
 
   finish(track: Track, succeeded: boolean): void {
@@ -91,7 +137,7 @@ export class Tally {
     else this.files--;
   }
 
-  /** How much it is in all; undefined while there is a file whose end is not in sight. */
+  /** Bytes in all; undefined while standard input is read. */
   get total(): number | undefined {
     const isOpen = [...this.tracks].some(({ total }) => total === undefined);
     return isOpen ? undefined : this.bytes;
@@ -99,8 +145,7 @@ export class Tally {
 
   get secondsLeft(): number {
     const { rate } = this.meter;
-    return rate > 0 && this.total !== undefined
-      ? (this.bytes - this.bytesDone) / rate
-      : Number.POSITIVE_INFINITY;
+    const { total } = this;
+    return rate > 0 && total !== undefined ? (total - this.bytesDone) / rate : Number.POSITIVE_INFINITY;
   }
 }

@@ -1,4 +1,4 @@
-/** Two machines that upload the same file at the same time: each looks before the other has ended, so both upload it. */
+/** Two machines may upload the same file at the same time: each looks before the other is done, so both upload it. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   fileSource,
@@ -10,47 +10,51 @@ import {
   sameContent,
 } from '@szafa/client/node';
 import { plural } from '../../print/text.ts';
-import { type Opened, versionsAt } from '../../select/existing.ts';
+import { type ReadableVersion, versionsAt } from '../../select/existing.ts';
 import { Lookup } from '../../select/lookup.ts';
-import type { Planned } from '../../select/plan.ts';
+import type { PlannedFile } from '../../select/plan.ts';
 import type { Put } from './context.ts';
-import { NOTHING } from './send.ts';
+import { NO_BYTES } from './send.ts';
 
 const PARALLEL = 4;
 
-/** Looks once more at the paths of all files that were uploaded, now that the files of others are listed too. */
+/** Looks again at the paths of all uploaded files, now that the files of other devices are listed too. */
 export async function removeDuplicates(put: Put): Promise<void> {
-  const { szafa, uploaded, batch, invocation } = put;
-  const { out, signal } = invocation;
+  const { szafa, uploaded, run } = put;
+  const { out, signal } = run.invocation;
   const lookup = new Lookup(szafa, signal);
-  const look = async (file: Planned) => {
+  const look = async (file: PlannedFile) => {
     const tree = await lookup.near(file.to);
     const node = tree.file(file.to);
     if (!node || recordsOf(node).length < 2) return;
     await removeDuplicatesOf(put, file, await versionsAt(szafa, file.to, tree, signal));
   };
-  if (!batch.stopped) await quietly(signal, () => forEach(uploaded, PARALLEL, look));
+  if (!run.batch.stopped) await tolerate(signal, () => forEach(uploaded, PARALLEL, look));
   if (put.duplicates === 0) return;
   const message = `another device uploaded ${plural(put.duplicates, 'file')} of these at the same time; the second copies were removed`;
   out.note('duplicates', message, { files: put.duplicates });
 }
 
 /**
- * Of versions that were uploaded without knowing of each other, with the same metadata and the content that the file
- * has here, keeps the newest. Every device takes the same one for the newest, and removes a version only while a newer
- * one is listed. So however many do this at the same time, the newest stays.
+ * Of versions that were uploaded without knowing of each other, with the same metadata and the content of the local file, keeps the
+ * newest. All devices agree on which is the newest, and remove a version only while a newer one is listed. So however many do this
+ * at once, the newest stays.
  */
-export async function removeDuplicatesOf(put: Put, file: Planned, versions: Opened[]): Promise<void> {
-  const { szafa, invocation } = put;
-  const { signal, flags } = invocation;
+export async function removeDuplicatesOf(
+  put: Put,
+  file: PlannedFile,
+  versions: ReadableVersion[],
+): Promise<void> {
+  const { szafa, run } = put;
+  const { signal, flags } = run.invocation;
   const [newest, ...others] = versions;
   const repeated = others.filter(({ metadata }) => isRepeated(metadata, newest!.metadata));
   if (repeated.length === 0 || flags['dry-run']) return;
-  await quietly(signal, async () => {
-    const source = file.kind === 'link' ? NOTHING : await fileSource(file.path);
+  await tolerate(signal, async () => {
+    const source = file.kind === 'link' ? NO_BYTES : await fileSource(file.path);
     try {
       for (const version of repeated) {
-        // The newest last: it must be there when the other one goes.
+        // The newest last: it must exist when the other one is removed.
         if (!(await holds(put, version, source)) || !(await holds(put, newest!, source))) return;
         await szafa.remove(version.entry.fileId, { signal });
         put.duplicates++;
@@ -61,7 +65,7 @@ export async function removeDuplicatesOf(put: Put, file: Planned, versions: Open
   });
 }
 
-/** Equal in all but who uploaded it and when. An equal `gen` says that neither knew of the other. A shared version stays: its links lead to it alone. */
+/** Equal in all but who uploaded it and when; an equal `gen` says that neither knew of the other. A shared version stays: its links lead to it alone. */
 function isRepeated(one: Metadata, other: Metadata): boolean {
   if (one.shared) return false;
   const described = (metadata: Metadata) => {
@@ -71,14 +75,14 @@ function isRepeated(one: Metadata, other: Metadata): boolean {
   return isDeepStrictEqual(described(one), described(other));
 }
 
-async function holds({ szafa, invocation }: Put, { entry }: Opened, source: Source): Promise<boolean> {
-  const { signal } = invocation;
+async function holds({ szafa, run }: Put, { entry }: ReadableVersion, source: Source): Promise<boolean> {
+  const { signal } = run.invocation;
   const remote = await szafa.openFile(entry.fileId, { record: entry.record, headOnly: true, signal });
   return sameContent(remote, source, signal);
 }
 
-/** The files are stored: what fails here is left to the next put. A token that may not delete, or not read, leaves it as it is. */
-async function quietly(signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
+/** Ignores failures: the files are stored, and the next put tries again. A token may not be allowed to delete or to read. */
+async function tolerate(signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { FileSource } from '@szafa/client/node';
 
-/** The ids that names of one file share, for one run of put. Names that are put at once wait for each other. */
+/** The IDs that several names of one file share, for one run of put. */
 export class Hardlinks {
   readonly #ids = new Map<string, string>();
   readonly #used = new Set<string>();
   readonly #last = new Map<string, Promise<void>>();
 
-  /** What a name has to have; `kept`: what it has on the server. By its identity, so that a file that changes in between is another one. */
+  /** The ID for a name; `kept` is its ID on the server. By identity, so that a file that is replaced in between counts as another. */
   idOf(source: Pick<FileSource, 'isLinked' | 'identity'>, kept: string | undefined): string | undefined {
     if (!source.isLinked) return undefined;
     const known = this.#ids.get(source.identity);
@@ -19,7 +19,7 @@ export class Hardlinks {
     return id;
   }
 
-  /** One name of a file after the other. */
+  /** Works on the names of one file one at a time. */
   async inOrder(inode: string | undefined, work: () => Promise<void>): Promise<void> {
     if (inode === undefined) return work();
     const before = this.#last.get(inode);

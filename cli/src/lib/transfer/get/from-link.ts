@@ -1,44 +1,39 @@
-/** get of a link: needs no account. */
-import { join } from 'node:path';
-import { fileJournal, LinkVisit, parseLink } from '@szafa/client/node';
+/** get LINK: needs no account. */
+import { LinkVisit, parseLink } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { UsageError } from '../../../errors.ts';
-import { clientOptions, sameServer } from '../../account/connection.ts';
+import { clientOptions, normalizeServer } from '../../account/connection.ts';
 import { readSecret } from '../../account/questions.ts';
 import { oneLine } from '../../print/text.ts';
-import { transfersOf } from '../concurrency.ts';
-import { fetchParts, STDOUT, Ticket } from './opened.ts';
+import { maxTransfers, openJournal } from '../run.ts';
+import { fetchParts, Ticket } from './shared.ts';
+import { STDOUT } from './stdout.ts';
 
 export async function getLink(invocation: Invocation, link: string): Promise<void> {
   const { flags, settings, out, signal } = invocation;
   const began = performance.now();
-  if (flags.checksum) {
-    throw new UsageError(
-      '--checksum does not go with a link',
-      'omit it: what is there with the same size and time is skipped',
-    );
-  }
+  if (flags.checksum) throw new UsageError('--checksum cannot be combined with a link', 'omit --checksum');
   const address = parseLink(link);
-  const server = sameServer(address.server);
+  const server = normalizeServer(address.server);
   const toStdout = flags.output === STDOUT;
   out.dataOnStdout = toStdout;
-  const { options, close } = clientOptions(invocation, server, transfersOf(invocation));
+  const { options, close } = clientOptions(invocation, server, maxTransfers(invocation));
   try {
-    const journal = fileJournal(join(settings.config, 'journal'));
-    const ticket = await Ticket.kept(journal, server, address.id);
+    const journal = openJournal(invocation);
+    const ticket = await Ticket.load(journal, server, address.id);
     const { engine, transport, retry, onRetry } = options;
-    const found = await LinkVisit.begin(
+    const visit = await LinkVisit.begin(
       { ...address, server },
       { engine, transport, retry, onRetry, ticket: ticket.text, signal },
     );
     const source = settings.linkPassphrase;
-    const passphrase = found.needsPassphrase
+    const passphrase = visit.needsPassphrase
       ? await readSecret({ source, what: 'passphrase of the link', signal })
       : undefined;
-    const opened = await found.open(passphrase);
+    const opened = await visit.open(passphrase);
     if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
     const files = opened.files.map((file) => ({ file, below: file.name }));
-    // A folder goes below what --output names, whatever else there is.
+    // A folder goes below --output, even if it is alone.
     const single = files.length === 1 && !files[0]!.below.endsWith('/');
     await fetchParts(invocation, [{ opened, ticket, files }], { journal, began, single, toStdout });
   } finally {

@@ -5,36 +5,37 @@ import { type Proof, readIfPresent, type Szafa } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError, exits } from '../../errors.ts';
 import { oneLine } from '../print/text.ts';
+import { readSecret } from './questions.ts';
 
-/** What the service gets at a login: a secret derived from the password, or the password itself. */
+/** Whether a login sends a secret derived from the password, or the password itself. */
 export type Mode = 'derived' | 'raw';
 
 /**
- * How this machine has logged in to an account. A server that never saw the password could refuse the derived secret, hoping
- * that the password itself is sent next; so what was derived once stays derived. It holds no secret, and logout leaves it.
+ * Remembers how this machine has logged in to an account. A server that never saw the password could refuse the derived secret, hoping
+ * to be sent the password next; so an account that was used with a derived secret stays so. Holds no secret; logout leaves it.
  */
-export class AccountMode {
+export class PasswordMode {
   readonly path: string;
   readonly #folder: string;
-  readonly #about: { server: string; username: string };
+  readonly #account: { server: string; username: string };
 
   constructor(folder: string, server: string, username: string) {
     this.#folder = folder;
-    this.#about = { server, username };
+    this.#account = { server, username };
     const id = createHash('sha256').update(JSON.stringify([server, username.toLowerCase()]));
     this.path = join(folder, `account-${id.digest('hex').slice(0, 32)}.json`);
   }
 
-  async known(): Promise<Mode | undefined> {
+  async load(): Promise<Mode | undefined> {
     const text = (await readIfPresent(this.path))?.toString();
     if (text === undefined) return undefined;
-    // A damaged file does not make anybody send a password either.
+    // A damaged file must not make anyone send a password.
     return /"password":"raw"/.test(text) ? 'raw' : 'derived';
   }
 
   async check(wanted: Mode): Promise<void> {
-    if (wanted === 'derived' || (await this.known()) !== 'derived') return;
-    const { server, username } = this.#about;
+    if (wanted === 'derived' || (await this.load()) !== 'derived') return;
+    const { server, username } = this.#account;
     throw new CliError(
       'raw-refused',
       `the password of ${username} at ${oneLine(server)} has never left this machine, and will not be sent now`,
@@ -43,27 +44,26 @@ export class AccountMode {
     );
   }
 
-  async remember(mode: Mode): Promise<void> {
-    const known = await this.known();
+  async save(mode: Mode): Promise<void> {
+    const known = await this.load();
     if (known === mode || known === 'derived') return;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
-    await writeFile(temporary, `${JSON.stringify({ ...this.#about, password: mode })}\n`, {
-      mode: 0o600,
-      flag: 'wx',
-    });
+    const text = `${JSON.stringify({ ...this.#account, password: mode })}\n`;
+    await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
     await rename(temporary, this.path);
   }
 }
 
-/** What the service asks for before it changes an account; the password itself only where that is how it was used. */
-export async function proofOf(
-  { flags, settings }: Pick<Invocation, 'flags' | 'settings'>,
+/** The proof that the server wants before it changes an account. Reads the password unless it is given. */
+export async function proveAccount(
+  { flags, settings, signal }: Pick<Invocation, 'flags' | 'settings' | 'signal'>,
   { api, username }: Szafa,
-  password: string,
+  given?: string,
 ): Promise<Proof> {
+  const password = given ?? (await readSecret({ source: settings.password, what: 'password', signal }));
   const raw = flags['raw-password'] ?? false;
-  // By the name that this machine knows: the service could say another one.
-  await new AccountMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
+  // By the name that this machine knows: the server could give another one.
+  await new PasswordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
   return { password, raw };
 }

@@ -1,0 +1,116 @@
+import { toBase64Url } from '@szafa/format';
+import { type Change, Szafa } from '@szafa/client/node';
+import type { Command, Invocation } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
+import { explain } from '../../explain.ts';
+import { type Connection, clientOptions, connect, serverFor } from '../../lib/account/connection.ts';
+import { PasswordMode, proveAccount } from '../../lib/account/password-mode.ts';
+import { configuredSecret, isConfigured, readSecret } from '../../lib/account/questions.ts';
+import { type PreparedKey, prepareKey, readKey, withKey } from '../../lib/account/recovery.ts';
+import { checkNewSecret } from '../../lib/account/secrets.ts';
+import { SessionStore } from '../../lib/account/session-store.ts';
+import { oneLine } from '../../lib/print/text.ts';
+import { readUsername } from './login.ts';
+
+/** Stores the new key in the stored session; a session for this command alone leaves nothing. */
+async function keepSession({ settings, out }: Invocation, szafa: Szafa): Promise<void> {
+  const store = new SessionStore(settings.config, out);
+  const stored = await store.load();
+  if (stored?.token !== szafa.token || !szafa.keys.unlocked) return;
+  await store.save({ ...stored!, kek: toBase64Url(szafa.keys.kek) });
+}
+
+/** Connects with the valid password. Without a session that may be the new one, after a run that was cut off. */
+async function connectWith(invocation: Invocation, current: string, next: string): Promise<Connection> {
+  const { settings } = invocation;
+  const as = (text: string) => ({
+    ...invocation,
+    settings: { ...settings, password: { ...settings.password, text } },
+  });
+  try {
+    return await connect(as(current), { keys: 'useful' });
+  } catch (error) {
+    if (explain(error).code !== 'wrong-password') throw error;
+    return connect(as(next), { keys: 'useful' }).catch(() => {
+      throw error;
+    });
+  }
+}
+
+export const passwd: Command = async (invocation) => {
+  const { flags, settings, out, signal } = invocation;
+  const [what, current, source] = flags.passphrase
+    ? (['passphrase', 'password', settings.newPassphrase] as const)
+    : (['password', 'current password', settings.newPassword] as const);
+  const password = await readSecret({ source: settings.password, what: current, signal });
+  const next = await readSecret({ source, what: `new ${what}`, twice: true, signal });
+  if (!flags.passphrase && next === password) {
+    throw new UsageError('the new password is the same as the current one', 'choose another one');
+  }
+  const passphrase = flags.passphrase ? await configuredSecret(settings.passphrase, 'passphrase') : undefined;
+  await using szafa = await connectWith(invocation, password, next);
+  const { username } = szafa;
+  await checkNewSecret(next, what, username);
+  const proof = await proveAccount(invocation, szafa, password);
+  const result: Change = flags.passphrase
+    ? await szafa.changePassphrase(proof, next, { current: passphrase, signal })
+    : await szafa.changePassword(proof, next, { signal });
+  await keepSession(invocation, szafa);
+  const text =
+    result === 'changed'
+      ? `the ${what} is changed; all other sessions have ended`
+      : `the new ${what} is valid already: an earlier run has changed it`;
+  out.done('password', { server: szafa.api.server, username, what, result }, text);
+};
+
+export const recovery: Command = async (invocation) => {
+  const { settings, out, signal } = invocation;
+  const password = await readSecret({ source: settings.password, what: 'password', signal });
+  await using szafa = await connect(invocation, { keys: 'needed' });
+  const account = { server: szafa.api.server, username: szafa.username };
+  const proof = await proveAccount(invocation, szafa, password);
+  await szafa.checkKeys({ signal });
+  const prepared = (await prepareKey(invocation, szafa.engine, account, false))!;
+  await withKey(prepared, () => szafa.setRecoveryKey(proof, prepared.key, { signal }));
+  const where = prepared.path === undefined ? '' : ` is in ${oneLine(prepared.path)}, and`;
+  const text = `the new recovery key${where} is valid; earlier ones open nothing any more`;
+  out.done('recovery', { ...account, file: prepared.path }, text);
+};
+
+export const recover: Command = async (invocation) => {
+  const { settings, flags, out, signal } = invocation;
+  const store = new SessionStore(settings.config, out);
+  const stored = await store.load();
+  const server = serverFor(settings, stored);
+  const username = await readUsername(invocation, stored?.username);
+  const { options, close } = clientOptions(invocation, server);
+  const engine = options.engine!;
+  let prepared: PreparedKey | undefined;
+  const readNew = async (what: 'password' | 'passphrase') => {
+    const source = what === 'password' ? settings.newPassword : settings.newPassphrase;
+    const secret = await readSecret({ source, what: `new ${what}`, twice: true, signal });
+    await checkNewSecret(secret, what, username);
+    return secret;
+  };
+  const renew = async () => {
+    const password = await readNew('password');
+    const hasPassphrase = flags.passphrase || isConfigured(settings.newPassphrase);
+    const passphrase = hasPassphrase ? await readNew('passphrase') : undefined;
+    prepared = (await prepareKey(invocation, engine, { server, username }, false))!;
+    return { password, passphrase, recoveryKey: prepared.key };
+  };
+  try {
+    const recoveryKey = await readKey(invocation, engine);
+    const { device, config } = settings;
+    const szafa = await Szafa.recover(options, { username, recoveryKey, renew, device }).catch((error) =>
+      withKey(prepared, () => Promise.reject(error)),
+    );
+    await new PasswordMode(config, server, username).save('derived');
+    await szafa.checkKeys({ signal });
+    await store.save({ server, username, token: szafa.token!, kek: toBase64Url(szafa.keys.kek) });
+  } finally {
+    await close();
+  }
+  const text = `recovered ${username} at ${oneLine(server)} and logged in: use the new password and the new recovery key. All other sessions have ended, and two-factor authentication is off`;
+  out.done('recovered', { server, username, file: prepared?.path }, text);
+};

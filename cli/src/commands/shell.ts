@@ -1,0 +1,71 @@
+import type { Folder } from '@szafa/client/node';
+import type { Command, CommandTable } from '../command.ts';
+import { completionScript } from '../completion.ts';
+import { UsageError } from '../errors.ts';
+import { connect } from '../lib/account/connection.ts';
+import { SessionStore } from '../lib/account/session-store.ts';
+import { Output } from '../lib/print/output.ts';
+import { oneLine } from '../lib/print/text.ts';
+import { Lookup } from '../lib/select/lookup.ts';
+import { typedPath } from '../lib/select/paths.ts';
+
+/** Takes the table as a parameter: the table loads this file. */
+export function completionCommand(commands: CommandTable): Command {
+  return async ({ args, out }) => {
+    const [shell = ''] = args;
+    const script = completionScript(shell, commands);
+    if (script === undefined)
+      throw new UsageError(`no completion for "${shell}"`, 'there is one for bash, zsh and fish');
+    out.answer('completion', { shell, script }, script.trimEnd());
+  };
+}
+
+/** Nobody waits longer after pressing Tab. */
+const LIMIT_MS = 2000;
+const MOST_PATHS = 1000;
+
+/** The paths that begin with the typed text, down to the next slash; those of folders end in one. */
+export function completePath(
+  tree: { folder(path: string): Folder | undefined },
+  typed: string,
+  foldersOnly: boolean,
+): string[] {
+  const slash = typed.lastIndexOf('/') + 1;
+  const before = typed.slice(0, slash);
+  const folder = tree.folder(typedPath(before));
+  if (!folder) return [];
+  const names = [
+    ...folder.folders.map(({ name }) => `${name}/`),
+    ...(foldersOnly ? [] : folder.files.map(({ name }) => name)),
+  ];
+  return names
+    .filter((name) => name.startsWith(typed.slice(slash)))
+    .slice(0, MOST_PATHS)
+    .map((name) => before + name);
+}
+
+/**
+ * For the completion scripts: prints the paths on the server that begin with the typed text. Reports no error and asks nothing, since
+ * it runs in the middle of a prompt. Uses only a stored session: a login takes a second.
+ */
+export const complete: Command = async ({ args: [kind, typed = ''], ...invocation }) => {
+  const { settings, signal } = invocation;
+  const out = new Output({ json: false, quiet: true });
+  try {
+    if (!(await new SessionStore(settings.config, out).load())) return;
+    const limited = {
+      ...invocation,
+      ...{ args: [], out },
+      settings: { ...settings, retrySeconds: 0 },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
+    };
+    await using szafa = await connect(limited, { keys: 'useful' });
+    const tree = await new Lookup(szafa, limited.signal).tree();
+    for (const path of completePath(tree, typed, kind === 'path-folder')) {
+      // A path that has to be shown differently cannot be typed.
+      if (oneLine(path) === path) out.answer('path', { path }, path);
+    }
+  } catch {
+    // See above.
+  }
+};

@@ -1,0 +1,137 @@
+/** get --from and cat --from: all shares of an account are one tree, in which the newest share of a path is used. */
+import { type Journal, LinkOverError, parentOf, type ReceivedShare } from '@szafa/client/node';
+import type { Invocation } from '../../../command.ts';
+import { CliError } from '../../../errors.ts';
+import { checkExclusive } from '../../../options.ts';
+import { connect } from '../../account/connection.ts';
+import { oneLine } from '../../print/text.ts';
+import { ID_COLUMNS } from '../../select/by-id.ts';
+import { fixedPart, isPattern, namePattern } from '../../select/glob.ts';
+import { shownName, typedPath } from '../../select/paths.ts';
+import { Batch } from '../batch.ts';
+import { maxTransfers, openJournal } from '../run.ts';
+import { fetchParts, type SharedFile, type SharePart, Ticket } from './shared.ts';
+
+/** The shares of one account that can be trusted; reports the others. */
+export function trustedShares(
+  shares: readonly ReceivedShare[],
+  from: string,
+  { out }: Invocation,
+): ReceivedShare[] {
+  const theirs = shares.filter((share) => share.from === from);
+  const good = theirs.filter(({ problem }) => !problem);
+  const problems = theirs.flatMap(({ problem }) => problem ?? []);
+  // Changed keys stop everything.
+  const changed = problems.find(({ code }) => code === 'contact-changed');
+  if (changed) throw changed;
+  if (problems[0] && good.length === 0) throw problems[0];
+  for (const { id, problem } of theirs) {
+    if (problem) out.note('not-trusted', `ignoring the share ${id}: ${oneLine(problem.message)}`, { id });
+  }
+  if (good.length > 0) return good;
+  throw new CliError('no-share', `${oneLine(from)} shares nothing with you`, 'szafa shared shows who does');
+}
+
+/**
+ * Whether a path, or a folder above it, matches a pattern; `**` stands for any number of segments. Keeps all positions in the pattern
+ * that the segments so far lead to: names come from others, and one with thousands of slashes must not take exponential time.
+ */
+function matches(names: readonly string[], pattern: readonly string[]): boolean {
+  const tests = pattern.map((segment) => (segment === '**' ? undefined : namePattern(segment)));
+  const withEmpty = (positions: Set<number>) => {
+    for (const at of positions) if (at < tests.length && !tests[at]) positions.add(at + 1);
+    return positions;
+  };
+  let positions = withEmpty(new Set([0]));
+  for (const name of names) {
+    const next = new Set<number>();
+    for (const at of positions) {
+      if (at === tests.length) continue;
+      const test = tests[at];
+      if (!test) next.add(at);
+      else if (test.test(name)) next.add(at + 1);
+    }
+    positions = withEmpty(next);
+    if (positions.has(tests.length)) return true;
+  }
+  return false;
+}
+
+/** Whether an argument names this path, or a folder above it. */
+export function isNamed(name: string, wanted: string): boolean {
+  if (wanted === '' || name === wanted || name.startsWith(`${wanted}/`)) return true;
+  return isPattern(wanted) && matches(name.replace(/\/$/, '').split('/'), wanted.split('/'));
+}
+
+/** The files that an argument names: a whole share by its ID, or files and folders by their paths. */
+function findFiles(parts: readonly SharePart[], text: string): [SharePart, SharedFile[]][] {
+  const byId = text.length >= ID_COLUMNS ? parts.filter(({ opened }) => opened.id.startsWith(text)) : [];
+  if (byId.length === 1) return [[byId[0]!, byId[0]!.files]];
+  const path = typedPath(text);
+  const base = isPattern(path) ? fixedPart(path) : parentOf(path);
+  const seen = new Set<string>();
+  const found = parts.map((part): [SharePart, SharedFile[]] => {
+    const files = part.files.filter(({ file: { name } }) => isNamed(name, path) && !seen.has(name));
+    for (const { file } of files) seen.add(file.name);
+    const from = base === '' ? 0 : base.length + 1;
+    return [part, files.map(({ file }) => ({ file, below: file.name.slice(from) }))];
+  });
+  if (seen.size > 0) return found;
+  const hint = 'szafa shared ID shows what is in a share';
+  throw new CliError('no-file', `${shownName(text)} is not shared with you`, hint);
+}
+
+/** Opens all shares that have not ended; one that has ended is not in the way of the others. */
+async function openAll(
+  shares: readonly ReceivedShare[],
+  server: string,
+  journal: Journal,
+  signal: AbortSignal,
+): Promise<SharePart[]> {
+  const parts: SharePart[] = [];
+  let over: LinkOverError | undefined;
+  for (const share of shares) {
+    const ticket = await Ticket.load(journal, server, share.id);
+    try {
+      const opened = await share.open({ ticket: ticket.text, signal });
+      parts.push({ opened, ticket, files: opened.files.map((file) => ({ file, below: file.name })) });
+    } catch (error) {
+      if (!(error instanceof LinkOverError)) throw error;
+      over = error;
+    }
+  }
+  if (parts.length === 0 && over) throw over;
+  return parts;
+}
+
+export async function getShared(invocation: Invocation, from: string, toStdout: boolean): Promise<void> {
+  const { args, flags, out, signal } = invocation;
+  checkExclusive(flags, 'checksum', 'from');
+  const began = performance.now();
+  out.dataOnStdout = toStdout;
+  await using szafa = await connect(invocation, { keys: 'needed', transfers: maxTransfers(invocation) });
+  const shares = trustedShares(await szafa.sharedWithMe({ signal }), from, invocation);
+  const journal = openJournal(invocation);
+  const parts = await openAll(shares, szafa.api.server, journal, signal);
+  const wanted = new Map<SharePart, Map<number, SharedFile>>();
+  const batch = new Batch(out);
+  for (const arg of new Set(args)) {
+    try {
+      for (const [part, files] of findFiles(parts, arg)) {
+        const known = wanted.get(part) ?? new Map();
+        for (const one of files) known.set(one.file.number, one);
+        if (known.size > 0) wanted.set(part, known);
+      }
+    } catch (error) {
+      batch.fail(error, arg);
+    }
+  }
+  if (batch.failed > 0) return batch.finish();
+  const chosen = [...wanted].map(([part, files]) => ({ ...part, files: [...files.values()] }));
+  const files = chosen.flatMap((part) => part.files);
+  const single = files.length === 1 && args.length === 1 && files[0]!.file.name === typedPath(args[0]!);
+  for (const { opened } of chosen) {
+    if (opened.note) out.note('says', oneLine(opened.note), { note: opened.note });
+  }
+  await fetchParts(invocation, chosen, { journal, began, single, toStdout });
+}

@@ -1,0 +1,41 @@
+import type { ReadableHeader, RemoteFile } from '@szafa/client/node';
+import { CliError, exits } from '../../../errors.ts';
+import { oneLine } from '../../print/text.ts';
+
+/** The value of --output for standard output. */
+export const STDOUT = '-';
+
+function writeOut(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(bytes, (error) => (error ? reject(outputError(error)) : resolve()));
+  });
+}
+
+function outputError(cause: NodeJS.ErrnoException): Error {
+  if (cause.code !== 'EPIPE') return cause;
+  const hint = 'the program at the other end of the pipe ended early';
+  return new CliError('output-closed', 'standard output was closed', hint, exits.failed, { cause });
+}
+
+/** Write errors come in the callbacks; without a listener the event would end the process. */
+export function listenToStdout(): void {
+  process.stdout.on('error', () => {});
+}
+
+/** A link has no bytes to print. */
+export function checkPrintable(link: string | undefined): void {
+  if (link === undefined) return;
+  const target = link === '' ? 'something outside of the share' : oneLine(link);
+  throw new CliError('is-link', `is a symbolic link to ${target}`, 'name the file that it leads to');
+}
+
+/** Prints each volume once it is verified; only exit code 0 says that the whole file was. */
+export async function printFile(
+  remote: RemoteFile<ReadableHeader>,
+  options: Parameters<typeof remote.volumes>[0],
+): Promise<void> {
+  for await (const volume of remote.volumes(options)) {
+    await writeOut(volume.bytes);
+    volume.release();
+  }
+}

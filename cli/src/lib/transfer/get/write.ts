@@ -1,0 +1,160 @@
+import { lstat } from 'node:fs/promises';
+import {
+  diskPath,
+  downloadToFile,
+  fileSource,
+  type Journal,
+  type KeptTime,
+  type LocalState,
+  localState,
+  type ReadableHeader,
+  type RemoteFile,
+  sameContent,
+} from '@szafa/client/node';
+import type { Invocation } from '../../../command.ts';
+import { formatBytes, oneLine } from '../../print/text.ts';
+import type { TransferRun } from '../run.ts';
+import type { Destination } from './destination.ts';
+import { inTheWay, isFolder } from './disk.ts';
+import { linkState, makeHardLink, makeLink, type WrittenFile } from './links.ts';
+
+type Remote = RemoteFile<ReadableHeader>;
+
+/** A file to write, the account's own or shared by somebody. */
+export interface Download {
+  /** Names it in JSON: its ID and path on the server, or its name in a share. */
+  fields: Record<string, unknown>;
+  path: string;
+  /** The same, below the target. */
+  below: string;
+  size: number;
+}
+
+/** Compares bytes: sealed again, the local ones must have the digests in the header. */
+async function stateByBytes(path: string, remote: Remote, signal: AbortSignal): Promise<LocalState> {
+  const source = await fileSource(path);
+  try {
+    return (await sameContent(remote, source, signal)) ? 'same' : 'other';
+  } finally {
+    await source.close();
+  }
+}
+
+/**
+ * What is at the path of a file. Its bytes decide with --checksum, and if the disk has it by another name. `open` is absent if the
+ * remote file must not be opened, since that counts as a download.
+ */
+export async function stateOf(
+  path: string,
+  metadata: Parameters<typeof localState>[1],
+  open: (() => Promise<Remote>) | undefined,
+  { flags, signal, destination }: Pick<Invocation, 'flags' | 'signal'> & { destination: Destination },
+): Promise<LocalState> {
+  const state = localState(path, metadata);
+  const byBytes = flags.checksum
+    ? state !== 'absent' && (await lstat(diskPath(path))).isFile()
+    : state === 'same' && destination.hasOtherName(path);
+  return byBytes && open ? stateByBytes(path, await open(), signal) : state;
+}
+
+/** Writes downloads to the disk and reports each. */
+export class DownloadWriter {
+  readonly run: TransferRun;
+  readonly destination: Destination;
+  readonly #journal: Journal;
+
+  constructor(run: TransferRun, destination: Destination, journal: Journal) {
+    this.run = run;
+    this.destination = destination;
+    this.#journal = journal;
+  }
+
+  #skip({ fields, path }: Download): void {
+    this.run.totals.skipped++;
+    const text = `${oneLine(path)} is already there`;
+    this.run.invocation.out.done('skipped', { ...fields, path, reason: 'already there' }, text);
+  }
+
+  #report({ fields, path, size }: Download, more: Record<string, unknown> = {}, text = ''): void {
+    const { flags, out } = this.run.invocation;
+    this.run.totals.files++;
+    this.run.totals.bytes += size;
+    const line = `${oneLine(path)}  ${formatBytes(size)}${text}`;
+    if (!flags['dry-run']) out.done('downloaded', { ...fields, path, size, ...more }, `got ${line}`);
+    else out.done('planned', { action: 'download', ...fields, path, size }, `would get ${line}`);
+  }
+
+  #checkFree(path: string, state: LocalState): void {
+    const { yes } = this.run.invocation.flags;
+    if (state === 'other' && (!yes || isFolder(path))) throw inTheWay(path);
+  }
+
+  /** Makes an empty folder; one that exists stays as it is. */
+  makeFolder(below: string, fields: Record<string, unknown>): void {
+    const { flags, out } = this.run.invocation;
+    const path = this.destination.claim(below, true);
+    if (!flags['dry-run']) this.destination.ensure(below, true);
+    const verb = flags['dry-run'] ? 'would create' : 'created';
+    out.done('folder', { ...fields, path }, `${verb} ${oneLine(path)}/`);
+  }
+
+  /** Writes a file, or links it to `first`, another name of the same file. True if it was written. */
+  async write(
+    download: Download,
+    state: LocalState,
+    open: () => Promise<Remote>,
+    { first, ...options }: { first?: WrittenFile | undefined; onProgress: Progress; countVolumes?: true },
+  ): Promise<boolean> {
+    const { path, below } = download;
+    const { flags } = this.run.invocation;
+    this.#checkFree(path, state);
+    if (state === 'same') this.#skip(download);
+    else if (flags['dry-run']) this.#report(download);
+    if (state === 'same' || flags['dry-run']) return false;
+    this.destination.ensure(below);
+    const overwrite = state === 'other';
+    if (first && makeHardLink(first, path, overwrite)) {
+      this.#report(download, { hardlink: first.path });
+      return true;
+    }
+    return this.#download(download, await open(), { overwrite, ...options });
+  }
+
+  /** False if another process was faster. */
+  async #download(
+    download: Download,
+    remote: Remote,
+    { countVolumes, ...options }: { overwrite: boolean; onProgress: Progress; countVolumes?: true },
+  ): Promise<boolean> {
+    const { out, signal } = this.run.invocation;
+    const { path } = download;
+    const { resumed, there } = await downloadToFile(remote, path, {
+      ...{ ...options, journal: this.#journal, parallel: this.run.concurrency.volumes, signal },
+      onWait: () =>
+        out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, { path }),
+    });
+    const volumes = remote.layout.count;
+    const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '';
+    if (there) this.#skip(download);
+    else this.#report(download, countVolumes ? { volumes, resumed } : { resumed }, again);
+    return !there;
+  }
+
+  writeLink(download: Download, link: string, time: KeptTime): void {
+    const { flags } = this.run.invocation;
+    const { path, below } = download;
+    const state = linkState(path, link);
+    if (state === 'same') {
+      this.#skip(download);
+      return;
+    }
+    this.#checkFree(path, state);
+    if (!flags['dry-run']) {
+      this.destination.ensure(below);
+      makeLink(path, link, { time, overwrite: flags.yes ?? false });
+    }
+    this.#report(download, { link }, ` -> ${oneLine(link)}`);
+  }
+}
+
+type Progress = (progress: { done: number; total: number }) => void;

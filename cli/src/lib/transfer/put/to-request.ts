@@ -1,0 +1,94 @@
+/** put --to LINK, for a file request: needs no account. */
+import { lastOf, parseRequest, RequestVisit } from '@szafa/client/node';
+import type { Invocation } from '../../../command.ts';
+import { CliError, UsageError } from '../../../errors.ts';
+import { clientOptions, normalizeServer } from '../../account/connection.ts';
+import { formatBytes, formatTime, oneLine, plural } from '../../print/text.ts';
+import { collectFiles, type PlannedFile } from '../../select/plan.ts';
+import { Batch } from '../batch.ts';
+import { concurrencyFor, openJournal, TransferRun } from '../run.ts';
+import { whileChanging } from './file.ts';
+import { noteGrown, volumeSize } from './send.ts';
+
+const NOT_FOR_REQUESTS = [
+  ...(['dir', 'pull', 'force', 'skip-existing', 'both', 'checksum', 'plain-names'] as const),
+];
+
+function checkUsage({ args, flags }: Invocation): void {
+  const wrong = NOT_FOR_REQUESTS.find((name) => flags[name] !== undefined && flags[name] !== false);
+  if (wrong) {
+    const hint = 'the owner of the link decides where files go';
+    throw new UsageError(`--${wrong} cannot be combined with --to`, hint);
+  }
+  if (!args.includes('-')) return;
+  throw new UsageError('standard input cannot be put to a link', 'its length must be known: upload a file');
+}
+
+export async function putToRequest(invocation: Invocation, link: string): Promise<void> {
+  const { flags, out, signal } = invocation;
+  checkUsage(invocation);
+  const address = parseRequest(link);
+  const began = performance.now();
+  const batch = new Batch(out);
+  const files = (await collectFiles(invocation, batch)).filter(({ kind }) => kind === 'file');
+  if (files.length === 0) {
+    if (batch.failed === 0) out.note('empty', 'there is nothing to upload');
+    return batch.finish();
+  }
+  volumeSize({ invocation });
+  const server = normalizeServer(address.server);
+  const { options, close } = clientOptions(invocation, server, concurrencyFor(invocation, files).files);
+  try {
+    const { engine, transport, retry, onRetry } = options;
+    const connection = { engine, transport, retry, onRetry, signal };
+    const visit = await RequestVisit.begin({ ...address, server }, connection);
+    showLimits(invocation, visit);
+    using run = new TransferRun(invocation, files, { batch, began });
+    const journal = openJournal(invocation);
+    const work = async ({ path, to }: PlannedFile) => {
+      const name = flags.name === undefined ? lastOf(to) : flags.name;
+      await whileChanging(path, signal, async (source) => {
+        const { size, mtime } = source;
+        await run.progress.track(name, size, async (onProgress) => {
+          if (flags['dry-run']) {
+            if (!visit.takes(size)) throw limitReached();
+            out.done('planned', { action: 'upload', path, name, size }, `would put ${oneLine(name)}`);
+            return;
+          }
+          const uploaded = await visit.upload(source, {
+            ...{ name, mtime, volumeSize: volumeSize(run), parallel: run.concurrency.volumes },
+            ...{ journal, signal, onProgress },
+            onWait: () => {
+              const message = `${oneLine(path)} is being uploaded by another szafa; waiting for it`;
+              out.note('waiting', message, { path });
+            },
+          });
+          const { resumed, size: stored, grown } = uploaded;
+          const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
+          const text = `put ${oneLine(name)}  ${formatBytes(stored)}${again}`;
+          out.done('uploaded', { path, name, size: stored, resumed }, text);
+          if (grown) noteGrown(run, path, stored);
+        });
+        run.totals.files++;
+        run.totals.bytes += size;
+      });
+    };
+    await run.each(files, ({ path }) => path, work);
+    run.finish('put', 'would put');
+  } finally {
+    await close();
+  }
+}
+
+function showLimits({ out }: Invocation, { note, limits }: RequestVisit): void {
+  if (note !== undefined) out.note('says', oneLine(note), { note });
+  const { files, bytes, expiresAt } = limits;
+  const until = expiresAt === null ? '' : `, until ${formatTime(expiresAt)}`;
+  const message = `you can send up to ${plural(files, 'more file')} (${formatBytes(bytes)})${until}`;
+  out.note('limits', message, { files, bytes, expires_at: expiresAt });
+}
+
+function limitReached(): CliError {
+  const message = 'this link takes no more files, or none this large';
+  return new CliError('link-over', message, 'ask its owner for another one');
+}

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { DEFAULT_VOLUME_SIZE, fileJournal } from '@szafa/client/node';
+import type { Invocation } from '../../command.ts';
+import type { Output } from '../print/output.ts';
+import { parseCount } from '../print/quantities.ts';
+import { formatBytes, formatDuration, plural } from '../print/text.ts';
+import { Batch } from './batch.ts';
+import { Progress } from './progress/progress.ts';
+
+const FEWEST_TRANSFERS = 4;
+const MOST_TRANSFERS = 64;
+/** Bytes of all files in transfer at once, unless --transfers is given. */
+const BYTES_AT_ONCE = 64 * 1024 * 1024;
+/** Volumes at once, over all files. */
+const VOLUMES = 16;
+
+/** The most files at once. */
+export function maxTransfers({ flags }: Invocation): number {
+  return flags.transfers === undefined
+    ? MOST_TRANSFERS
+    : parseCount('transfers', flags.transfers, MOST_TRANSFERS);
+}
+
+export interface Concurrency {
+  /** Files at once: few large ones, or many small ones, which mostly wait for the other side. */
+  files: number;
+  /** Volumes at once of each file. */
+  volumes: number;
+}
+
+export function concurrencyFor(invocation: Invocation, files: readonly { size: number }[]): Concurrency {
+  const count = Math.max(1, files.length);
+  const mean = files.reduce((sum, { size }) => sum + size, 0) / count;
+  const fitting = Math.max(FEWEST_TRANSFERS, Math.floor(BYTES_AT_ONCE / Math.max(1, mean)));
+  const isGiven = invocation.flags.transfers !== undefined;
+  const atOnce = Math.min(maxTransfers(invocation), count, isGiven ? count : fitting);
+  const large = files.filter(({ size }) => size > DEFAULT_VOLUME_SIZE).length;
+  const each = Math.floor(VOLUMES / Math.max(1, Math.min(atOnce, large)));
+  return { files: atOnce, volumes: Math.max(1, Math.min(4, each)) };
+}
+
+export interface Totals {
+  /** Files that were transferred. */
+  files: number;
+  bytes: number;
+  /** Files that were already there. */
+  skipped: number;
+}
+
+/** Prints the last line of a command that transferred several files. */
+export function summarize(out: Output, verb: string, totals: Totals, began: number): void {
+  const { files, bytes, skipped } = totals;
+  const seconds = (performance.now() - began) / 1000;
+  const there = skipped > 0 ? `, ${skipped} already there` : '';
+  // A dry run takes no time worth telling.
+  const time = verb.startsWith('would') ? '' : ` in ${formatDuration(seconds)}`;
+  const text = `${verb} ${plural(files, 'file')}, ${formatBytes(bytes)}${time}${there}`;
+  const fields = { files, bytes, skipped, seconds: Math.round(seconds * 1000) / 1000 };
+  if (out.json || files + skipped > 1) out.done('summary', fields, text);
+}
+
+/** Progress, failures and totals of a command that transfers files. */
+export class TransferRun implements Disposable {
+  readonly invocation: Invocation;
+  readonly progress: Progress;
+  readonly batch: Batch;
+  readonly concurrency: Concurrency;
+  readonly totals: Totals = { files: 0, bytes: 0, skipped: 0 };
+  readonly #began: number;
+
+  /** Made once nothing is asked any more: bars would be drawn over a question. */
+  constructor(
+    invocation: Invocation,
+    files: readonly { size: number }[],
+    { batch, began }: { batch?: Batch; began: number },
+  ) {
+    this.invocation = invocation;
+    this.#began = began;
+    this.batch = batch ?? new Batch(invocation.out);
+    this.concurrency = concurrencyFor(invocation, files);
+    this.progress = new Progress(invocation.out);
+    this.progress.expect(files);
+  }
+
+  [Symbol.dispose](): void {
+    this.progress.close();
+  }
+
+  /** Work on each item; `parallel` is as many files at once as fit unless given. */
+  each<T>(
+    items: Iterable<T>,
+    about: (item: T) => string,
+    work: (item: T) => Promise<void>,
+    parallel = this.concurrency.files,
+  ): Promise<void> {
+    return this.batch.run(items, { signal: this.invocation.signal, parallel, about }, work);
+  }
+
+  /** Sums up as "put 3 files", or "would put 3 files" in a dry run. */
+  finish(done: string, planned = done): void {
+    this.progress.close();
+    const { out, flags } = this.invocation;
+    summarize(out, flags['dry-run'] ? planned : done, this.totals, this.#began);
+    this.batch.finish();
+  }
+}
+
+export function openJournal({ settings }: Pick<Invocation, 'settings'>) {
+  return fileJournal(join(settings.config, 'journal'));
+}

@@ -405,9 +405,9 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     // It has moved, or another one says that it is this one: told before anything is sent.
     const here = { ...env, SZ_SERVER: service.url };
     const moved = await device.ok(['login'], { env: here });
-    assert.match(moved.stderr, /says that it is the one at http:.*change your password there/);
+    assert.match(moved.stderr, /claims to be the one at http:.*change your password there/);
     const again = await device.ok(['login'], { env: here });
-    assert.doesNotMatch(again.stderr, /says that it is/);
+    assert.doesNotMatch(again.stderr, /claims to be the one/);
     assert.equal((await device.ok(['get', 'kept.txt', '-o', '-'], { env: here })).stdout, 'kept');
   });
 

@@ -87,7 +87,7 @@ suite('szafa: shares with an account', { concurrency: 2 }, () => {
     assertError(await bob.run(['get', ...from, 'given/a.bin', '--output', 'late']), 1, /not shared with you/);
     // What is left, its receiver puts away.
     const [left] = (await bob.ok(['shared', '--json'])).lines;
-    assert.match((await bob.ok(['unshare', String(left!['id'])])).stdout, /is put away/);
+    assert.match((await bob.ok(['unshare', String(left!['id'])])).stdout, /is removed from your list/);
     assert.equal((await bob.ok(['shared'])).stdout, '');
   });
 
@@ -98,12 +98,16 @@ suite('szafa: shares with an account', { concurrency: 2 }, () => {
     const share = (...more: string[]) => alice.run(['share', 'usage.txt', ...more]);
     assertError(await share('--with', 'nobody_is_this'), 1, /no account nobody_is_this/);
     assertError(await share('--with', nameOf(alice)), 1, /your own files/);
-    assertError(await share('--with', nameOf(bob), '--passphrase'), 2, /--passphrase is for links/);
-    assertError(await alice.run(['contact', '--verify']), 2, /whose keys/);
+    assertError(
+      await share('--with', nameOf(bob), '--passphrase'),
+      2,
+      /--with and --passphrase cannot be combined/,
+    );
+    assertError(await alice.run(['contact', '--verify']), 2, /no account given/);
     assertError(
       await alice.run(['get', 'x', '--from', nameOf(bob), '--checksum']),
       2,
-      /--checksum does not go/,
+      /--checksum and --from cannot be combined/,
     );
   });
 
@@ -115,17 +119,17 @@ suite('szafa: shares with an account', { concurrency: 2 }, () => {
       await alice.ok(['put', 'secret.txt']);
       assertError(await alice.run(['contact', nameOf(bob), '--verify']), 1, /never been seen on this device/);
       const first = await alice.ok(['share', 'secret.txt', '--with', nameOf(bob)]);
-      assert.match(first.stderr, /to be sure of them: szafa contact/);
+      assert.match(first.stderr, /not verified; to compare them: szafa contact/);
       const [own, his] = (await alice.ok(['contact', nameOf(bob), '--json'])).lines.filter(
         ({ type }) => type === 'contact',
       );
       assert.equal(own!['fingerprint'], await fingerprintOf(alice));
       assert.deepEqual([his!['fingerprint'], his!['state']], [await fingerprintOf(bob), 'known']);
       await alice.ok(['contact', nameOf(bob), '--verify']);
-      assert.match((await alice.ok(['contact', nameOf(bob)])).stdout, /\(compared\)/);
+      assert.match((await alice.ok(['contact', nameOf(bob)])).stdout, /\(verified\)/);
       assert.doesNotMatch(
         (await alice.ok(['share', 'secret.txt', '--with', nameOf(bob)])).stderr,
-        /to be sure/,
+        /not verified/,
       );
       const serviceId = ((await (await fetch(`${service.url}/api/service`)).json()) as { service_id: string })
         .service_id;
@@ -143,7 +147,7 @@ suite('szafa: shares with an account', { concurrency: 2 }, () => {
       assert.match(stopped.stderr, /szafa contact \S+ --accept FINGERPRINT/);
       assert.doesNotMatch(stopped.stderr, /\d{5} \d{5}/);
       assert.ok(between.requests.every(({ method }) => method === 'GET' || method === 'HEAD'));
-      assert.match((await alice.ok(['contact', nameOf(bob)])).stdout, /NOT the keys of before/);
+      assert.match((await alice.ok(['contact', nameOf(bob)])).stdout, /NOT the same keys as before/);
       const right = await fingerprintOf(bob);
       assertError(await alice.run(['contact', nameOf(bob), '--accept', right]), 1, /another fingerprint/);
       between.inward = (_path, body) => body;

@@ -245,7 +245,7 @@ suite('szafa: bad input', { concurrency: 3 }, () => {
       [['rename', 'a', 'b/c'], /is not a name/],
       [['prune'], /needs --keep N, --older TIME or both/],
       [['prune', '--older', 'soon'], /--older: "soon" is not an age/],
-      [['put', 'tiny', '--both', '--skip-existing'], /two answers to one question/],
+      [['put', 'tiny', '--both', '--skip-existing'], /--skip-existing and --both cannot be combined/],
       [['whoami', 'x'], /no argument/],
     ] as [string[], RegExp][]) {
       assertError(await device.run(args), 2, message);

@@ -132,7 +132,12 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     assert.equal((await d.ok([...put, '--checksum'])).line('skipped')['by'], 'content');
     assert.deepEqual(names(await d.ok([...put, '--force']), 'uploaded'), ['film']);
     assert.equal((await d.ok(['ls', '--json'])).line('file')['versions'], 3);
-    assertError(await d.run(['put', 'film', '--force', '--checksum']), 2, /nothing to compare/, /--checksum/);
+    assertError(
+      await d.run(['put', 'film', '--force', '--checksum']),
+      2,
+      /--checksum and --force cannot be combined/,
+      /omit one/,
+    );
   });
 
   test('what came back to an older state is a new version: what was put last is what get brings', async () => {

@@ -33,10 +33,10 @@ suite('szafa: a second factor', { concurrency: 2 }, () => {
     await on.until(/this account has no recovery key/);
     await on.answer(/code that the app shows: /, 'abc');
     const step = stepAt(Date.now());
-    await on.until(/that is not the code/);
+    await on.until(/that is not the current code/);
     await on.answer(/code that the app shows: /, codeOf(secret, step));
     assert.equal(await on.ended, 0, on.screen);
-    assert.match(on.screen, /the second factor is on/);
+    assert.match(on.screen, /two-factor authentication is on/);
     assert.equal((await device.ok(['factor', 'totp', '--json'])).line('factors')['totp'], true);
     assert.match((await device.run(['factor', 'totp', 'on'], { env: secrets })).stderr, /on a terminal/);
 
@@ -44,7 +44,7 @@ suite('szafa: a second factor', { concurrency: 2 }, () => {
     const env = { ...secrets, SZ_CONFIG: device.path('other') };
     const alone = await device.run(['login'], { env });
     assert.equal(alone.code, 12);
-    assert.match(alone.stderr, /a code of the second factor is needed\nhint: set SZ_CODE/);
+    assert.match(alone.stderr, /a two-factor code is needed\nhint: set SZ_CODE/);
     const used = await device.run(['login'], { env: { ...env, SZ_CODE: codeOf(secret, step) } });
     assert.equal(used.code, 12);
     assert.match(used.stderr, /the code is wrong, or has been used already/);
@@ -53,13 +53,13 @@ suite('szafa: a second factor', { concurrency: 2 }, () => {
     // A person copies it as the app shows it, in two groups.
     const next = laterCode(secret, step);
     const login = new Terminal(device, ['login'], { env });
-    await login.answer(/code of the second factor: /, `${next.slice(0, 3)} ${next.slice(3)}`);
+    await login.answer(/two-factor code: /, `${next.slice(0, 3)} ${next.slice(3)}`);
     assert.equal(await login.ended, 0, login.screen);
 
     // A change of password finds out whether it counts, though no login succeeds without a code.
     const changed = { ...secrets, SZ_NEW_PASSWORD: 'another horse battery' };
     await device.ok(['passwd'], { env: changed });
-    assert.match((await device.ok(['passwd'], { env: changed })).stdout, /counts already/);
+    assert.match((await device.ok(['passwd'], { env: changed })).stdout, /is valid already/);
   });
 
   test('is turned off with password and code', async () => {
@@ -121,7 +121,7 @@ suite('szafa: a second factor', { concurrency: 2 }, () => {
     for (const more of [{}, { SZ_CODE: '123456' }]) {
       const refused = await device.run(['login'], { env: { ...env, ...more } });
       assert.equal(refused.code, 12);
-      assert.match(refused.stderr, /works in the page only: sign in there, turn on codes as well/);
+      assert.match(refused.stderr, /work in the web app: sign in there, turn on codes as well/);
     }
     const off = await device.run(['factor', 'totp', 'off'], { env: { ...secrets, SZ_CODE: '123456' } });
     assert.match(off.stderr, /codes are not on/);

@@ -35,7 +35,7 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
       if (path === '/api/auth/password') throw new Error('cut');
       return body;
     };
-    assertError(await device.run(run, { env: CHANGE }), 1, /was not changed/, /old one still counts/);
+    assertError(await device.run(run, { env: CHANGE }), 1, /was not changed/, /old one is still valid/);
     between.outward = (_path, body) => body;
     await reads(device, elsewhere(device, PASSWORD));
     // It arrives, and the line is dead from then on.
@@ -50,7 +50,7 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
     between.inward = (_path, body) => body;
     // This machine was cut off before it could write its new key down.
     assertError(await device.run(['get', 'papers/kept', '-o', 'out']), 12, /does not open/, /szafa login/);
-    assert.match((await device.ok(run, { env: CHANGE })).stdout, /counts already/);
+    assert.match((await device.ok(run, { env: CHANGE })).stdout, /is valid already/);
     await reads(device);
     // Only the answer is lost: that is found out at once.
     between.inward = (path, body) => {
@@ -87,8 +87,8 @@ suite('szafa: the life of an account, in detail', { concurrency: 3 }, () => {
     const device = await Device.make(service.url, { SZ_USER: freshName() }, quickCommand());
     stack.defer(() => device.remove());
     const both = ['register', '--no-recovery', '--recovery-file', 'x'];
-    assertError(await device.run(both, { env: OLD }), 2, /exclude each other/);
-    assert.match((await device.ok(['register'], { env: OLD })).stderr, /szafa recovery makes one/);
+    assertError(await device.run(both, { env: OLD }), 2, /cannot be combined/);
+    assert.match((await device.ok(['register'], { env: OLD })).stderr, /Create one with "szafa recovery"/);
     const quiet = await Device.make(service.url, { SZ_USER: freshName() }, quickCommand());
     stack.defer(() => quiet.remove());
     assert.equal((await quiet.ok(['register', '--no-recovery'], { env: OLD })).stderr, '');

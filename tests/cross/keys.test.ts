@@ -33,9 +33,9 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     const other = { env: { SZ_CONFIG: device.path('other') } };
     assertError(await device.run(['ls'], other), 1, /token/, /szafa login/);
     // Who runs it again is told, with a session and without.
-    assert.match((await device.ok(['passwd'], { env: CHANGE })).stdout, /counts already/);
+    assert.match((await device.ok(['passwd'], { env: CHANGE })).stdout, /is valid already/);
     const once = { env: { ...CHANGE, SZ_CONFIG: device.path('elsewhere') } };
-    assert.match((await device.ok(['passwd'], once)).stdout, /counts already/);
+    assert.match((await device.ok(['passwd'], once)).stdout, /is valid already/);
   });
 
   test('the recovery key: in a file at registration, used, replaced; others open nothing', async () => {
@@ -119,11 +119,11 @@ suite('szafa: the life of an account', { concurrency: 3 }, () => {
     assert.doesNotMatch(recover.screen, /another horse/);
     await reads(device, { env });
     const leave = new Terminal(device, ['account', 'delete'], { env });
-    await leave.answer(/type the name of the account to go on: /, 'somebody');
+    await leave.answer(/type the name of the account to continue: /, 'somebody');
     assert.equal(await leave.ended, 1);
     await reads(device, { env });
     const leaving = new Terminal(device, ['account', 'delete'], { env });
-    await leaving.answer(/with all its files[\s\S]*to go on: /, name);
+    await leaving.answer(/with all its files[\s\S]*to continue: /, name);
     await leaving.answer(/password: /, NEXT);
     assert.equal(await leaving.ended, 0, leaving.screen);
     assertError(await device.run(['ls'], { env }), 1, /not logged in/);

@@ -67,7 +67,7 @@ suite('szafa: requests', () => {
     }
     assert.deepEqual(sizes.get(a.length), a);
     assert.deepEqual(sizes.get(b.length), b);
-    assert.match((await device.ok(['deliveries'])).stderr, /nothing has been delivered/);
+    assert.match((await device.ok(['deliveries'])).stderr, /there are no new deliveries/);
     const listed = (await device.ok(['requests', '--json'])).lines.find((line) => line['id'] === id)!;
     assert.deepEqual([listed['delivered'], listed['ended'], listed['link']], [2, 'used up', link]);
     await device.ok(['unrequest', String(id).slice(0, 8)]);
@@ -91,9 +91,17 @@ suite('szafa: requests', () => {
     assert.equal(ids.size, 3);
     const id = ids.get('one')!;
     assert.match((await device.ok(['deliveries', id.slice(0, 8)])).stdout, /^[0-9a-f]{8} .* one /);
-    assertError(await device.run(['deliveries', '--drop']), exits.usage, /which deliveries/);
-    assertError(await device.run(['deliveries', '--drop', id, '--all']), exits.usage, /which deliveries/);
-    assertError(await device.run(['deliveries', '--drop', '--take', id]), exits.usage, /--take and --drop/);
+    assertError(await device.run(['deliveries', '--drop']), exits.usage, /--drop needs IDs, or --all/);
+    assertError(
+      await device.run(['deliveries', '--drop', id, '--all']),
+      exits.usage,
+      /--drop needs IDs, or --all/,
+    );
+    assertError(
+      await device.run(['deliveries', '--drop', '--take', id]),
+      exits.usage,
+      /--take and --drop cannot be combined/,
+    );
     assertError(await device.run(['deliveries', '--drop', id]), 1, /nothing was deleted/);
     assertError(await device.run(['deliveries', '--drop', 'zzz', '--yes']), 1, /there is no delivery/);
     assert.equal((await there()).length, 3);

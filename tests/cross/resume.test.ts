@@ -138,7 +138,7 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     // It holds its claim and does not end meanwhile.
     put.child.kill('SIGSTOP');
     const busy = await device.run(['transfers', 'cancel', 'film']);
-    assertError(busy, 1, /another szafa is at work on it/, /end that one/);
+    assertError(busy, 1, /another szafa is working on it/, /end that one/);
     put.child.kill('SIGKILL');
     await put.ended;
     await device.ok(PUT);

@@ -95,11 +95,11 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     const { device } = shared;
     await device.ok(['put', '-', '--name', 'precious', '--dir', 'box'], { input: 'x' });
     const no = new Terminal(device, ['rm', '--now', 'box/precious']);
-    await no.answer(/delete 1 file for good: box\/precious\? \[y\/N\] /, '');
+    await no.answer(/delete 1 file permanently: box\/precious\? \[y\/N\] /, '');
     assert.equal(await no.ended, 1);
     assert.match(no.screen, /nothing was deleted/);
     const box = new Terminal(device, ['rm', '-r', '--now', 'box']);
-    await box.answer(/delete 1 file for good: box\/\? \[y\/N\] /, 'n');
+    await box.answer(/delete 1 file permanently: box\/\? \[y\/N\] /, 'n');
     assert.equal(await box.ended, 1);
     const yes = new Terminal(device, ['rm', '--now', 'box/precious']);
     await yes.answer(/\[y\/N\] /, 'y');
@@ -115,7 +115,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
       (await device.ok([...args, '--json'])).lines.map(({ path }) => path);
     for (const name of ['one', 'two', 'three']) await put('late', name);
     const rm = new Terminal(device, ['rm', '-r', '--now', 'late']);
-    await rm.until(/delete 3 files for good: late\/\? \[y\/N\] /);
+    await rm.until(/delete 3 files permanently: late\/\? \[y\/N\] /);
     await device.ok(['mv', 'late/two', 'kept/two']);
     await device.ok(['rm', 'late/three']);
     rm.type('y\r');
@@ -126,11 +126,11 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     await put('kept', 'more');
     await device.ok(['rm', 'kept/two', 'kept/more']);
     const empty = new Terminal(device, ['trash', 'empty']);
-    await empty.until(/delete 3 files in the trash for good/);
+    await empty.until(/delete 3 files in the trash permanently/);
     await device.ok(['restore', 'kept/two']);
     empty.type('y\r');
     assert.equal(await empty.ended, 0);
-    assert.match(empty.screen, /deleted 2 files for good/);
+    assert.match(empty.screen, /deleted 2 files permanently/);
     assert.match(empty.screen, /1 file not in the trash any more/);
     assert.deepEqual(await there('ls', '-R', 'kept'), ['kept/two']);
     // Of versions, the same: what is the newest by now stays.
@@ -139,7 +139,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     }
     const ids = (await device.ok(['versions', 'v', '--json'])).lines.map((line) => String(line['file_id']));
     const prune = new Terminal(device, ['prune', '--keep', '1', '--now', 'v']);
-    await prune.until(/delete 2 older versions for good/);
+    await prune.until(/delete 2 older versions permanently/);
     await device.ok(['rm', ids[0]!]);
     prune.type('y\r');
     assert.equal(await prune.ended, 3);

@@ -69,7 +69,7 @@ export class Terminal {
 export async function confirmKey(terminal: Terminal, wrong = 'AAAA BBBB'): Promise<string> {
   await terminal.until(/recovery key of [^\n]*\n/);
   await terminal.answer(/type groups \d+ and \d+ of it[^\n]*: /, wrong);
-  await terminal.until(/not what is shown above/);
+  await terminal.until(/do not match the key above/);
   await terminal.until(/type groups \d+ and \d+ of it[^\n]*: /);
   const [, first, second] = /type groups (\d+) and (\d+) of it/.exec(terminal.screen)!;
   const key = /(?:[0-9A-Z]{4}[-\s]+){13}[0-9A-Z]{4}/.exec(terminal.screen)![0].split(/[-\s]+/);

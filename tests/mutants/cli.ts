@@ -38,8 +38,8 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a password that never left the machine is sent where the user asks for it',
-    file: 'cli/src/lib/account/account-mode.ts',
-    find: "await new AccountMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');",
+    file: 'cli/src/lib/account/password-mode.ts',
+    find: "await new PasswordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');",
     replace: '',
     tests: [KEYS_ATTACKS],
   },
@@ -59,7 +59,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'get --checksum takes a file of the same size and time for the same',
-    file: 'cli/src/lib/transfer/get/receive.ts',
+    file: 'cli/src/lib/transfer/get/write.ts',
     find: "? state !== 'absent' &&",
     replace: "? state === 'other' &&",
     tests: [CHOICE],
@@ -81,8 +81,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a name that breaks a rule makes a folder a wrong usage',
     file: 'cli/src/lib/transfer/batch.ts',
-    find: 'if (explained.exit !== exits.usage) this.#exit = explained.exit;',
-    replace: 'this.#exit = explained.exit;',
+    find: 'if (exit !== exits.usage) this.#exit = exit;',
+    replace: 'this.#exit = exit;',
     tests: [EXPLAIN],
   },
   {
@@ -102,8 +102,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a session that has ended is tried with every file',
     file: 'cli/src/explain.ts',
-    find: "  'network',\n  'unauthorized',\n  'out-of-scope',",
-    replace: "  'network',\n  'out-of-scope',",
+    find: "'interrupted', 'network', 'unauthorized',",
+    replace: "'interrupted', 'network',",
     tests: [EXPLAIN],
   },
   {
@@ -143,9 +143,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a few large files get no more volumes at once',
-    file: 'cli/src/lib/transfer/concurrency.ts',
-    find: 'Math.min(lanes, large)',
-    replace: 'lanes',
+    file: 'cli/src/lib/transfer/run.ts',
+    find: 'Math.min(atOnce, large)',
+    replace: 'atOnce',
     tests: [TRANSFERS],
   },
   {
@@ -185,14 +185,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a raw login makes a derived account a raw one',
-    file: 'cli/src/lib/account/account-mode.ts',
+    file: 'cli/src/lib/account/password-mode.ts',
     find: "if (known === mode || known === 'derived') return;",
     replace: 'if (known === mode) return;',
     tests: [CHOICE],
   },
   {
     name: 'a damaged note lets the password be sent',
-    file: 'cli/src/lib/account/account-mode.ts',
+    file: 'cli/src/lib/account/password-mode.ts',
     find: `return /"password":"raw"/.test(text) ? 'raw' : 'derived';`,
     replace: `return /"password":"derived"/.test(text) ? 'derived' : 'raw';`,
     tests: [CHOICE],
@@ -320,7 +320,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a private folder is open to others while it is restored',
     file: 'cli/src/lib/transfer/get/disk.ts',
-    find: 'mode: closed ? UNFINISHED : 0o777',
+    find: 'mode: isClosed ? UNFINISHED : 0o777',
     replace: 'mode: 0o777',
     tests: [RESTORE],
   },
@@ -333,7 +333,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a name is linked to a file that was there before',
-    file: 'cli/src/lib/transfer/get/receive.ts',
+    file: 'cli/src/lib/transfer/get/own.ts',
     find: '(isWritten ? writtenFile(path) : undefined)',
     replace: '(isWritten || !isWritten ? writtenFile(path) : undefined)',
     tests: ['tests/cross/restore-attacks.test.ts'],
@@ -355,13 +355,13 @@ export const mutants: Mutant[] = [
   {
     name: 'a link in the way is followed',
     file: 'cli/src/lib/transfer/get/disk.ts',
-    find: 'if (stats.isDirectory()) return closed',
-    replace: 'if (stats.isDirectory() || stats.isSymbolicLink()) return closed',
+    find: 'if (stats.isDirectory()) return isClosed',
+    replace: 'if (stats.isDirectory() || stats.isSymbolicLink()) return isClosed',
     tests: [LINKS],
   },
   {
     name: 'words go between the bytes of a file on standard output',
-    file: 'cli/src/commands/transfers/cat.ts',
+    file: 'cli/src/commands/transfers/get.ts',
     find: '  out.dataOnStdout = true;\n',
     replace: '',
     tests: ['tests/cross/files.test.ts'],
@@ -369,8 +369,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a version of a clock that was ahead stays the newest',
     file: 'cli/src/lib/transfer/put/send.ts',
-    find: '      ...circumstances,\n',
-    replace: '      ...circumstances,\n      after: undefined,\n',
+    find: '      ...attributes,\n',
+    replace: '      ...attributes,\n      after: undefined,\n',
     tests: ['tests/cross/compare.test.ts'],
   },
   {
@@ -432,13 +432,13 @@ export const mutants: Mutant[] = [
   {
     name: 'a link as long as a disk has its names is not made',
     file: 'cli/src/lib/transfer/get/links.ts',
-    find: '  // Not with its name in it, which may be as long as a disk has them.\n  const made = join(dirname(path), hiddenName());',
+    find: '  // A hidden name that contains the real one could be too long for the disk.\n  const made = join(dirname(path), hiddenName());',
     replace: '  const made = `${path}.${hiddenName()}`;',
     tests: [LINKS],
   },
   {
     name: 'a copy of an empty folder has no mode',
-    file: 'cli/src/commands/files/cp.ts',
+    file: 'cli/src/commands/files/move.ts',
     find: 'makeFolder(to, { tree, ...kept, signal })',
     replace: 'makeFolder(to, { tree, signal })',
     tests: ['tests/cross/modes.test.ts'],
@@ -453,8 +453,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an empty folder that went does not count',
     file: 'cli/src/commands/files/rm.ts',
-    find: 'doing.filter((one) => one.entries.length === 0)',
-    replace: 'doing.filter((one) => one.entries.length < 0)',
+    find: 'items.filter((one) => one.entries.length === 0)',
+    replace: 'items.filter((one) => one.entries.length < 0)',
     tests: ['tests/cross/tree.test.ts'],
   },
 ];

@@ -169,14 +169,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'every run of get takes a new ticket of a link',
-    file: 'cli/src/lib/transfer/get/opened.ts',
+    file: 'cli/src/lib/transfer/get/shared.ts',
     find: "if (batch.failed === 0 && !flags['dry-run']) for (const",
     replace: 'for (const',
     tests: [CROSS],
   },
   {
     name: 'every server is shown the ticket of a link of that id',
-    file: 'cli/src/lib/transfer/get/opened.ts',
+    file: 'cli/src/lib/transfer/get/shared.ts',
     find: '`ticket\\0${server}\\0${id}`',
     replace: '`ticket\\0${id}`',
     tests: ['tests/attacks/hostile-link.test.ts'],
@@ -302,7 +302,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'keys that changed do not stop get where another share is bad, too',
-    file: 'cli/src/lib/transfer/get/shared.ts',
+    file: 'cli/src/lib/transfer/get/from-account.ts',
     find: 'if (changed) throw changed;',
     replace: 'if (changed === problems[0] && changed) throw changed;',
     tests: ['cli/test/links.test.ts'],

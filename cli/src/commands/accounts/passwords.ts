@@ -1,5 +1,5 @@
-import { toBase64Url } from '@szafa/format';
 import { type Change, Szafa } from '@szafa/client/node';
+import { toBase64Url } from '@szafa/format';
 import type { Command, Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';

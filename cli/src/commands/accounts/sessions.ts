@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
-import { toBase64Url } from '@szafa/format';
 import type { Szafa } from '@szafa/client/node';
+import { toBase64Url } from '@szafa/format';
 import { type ListedSession, type Scope, scopes } from '@szafa/protocol';
 import type { Command, Invocation } from '../../command.ts';
 import { CliError, exits, UsageError, unknownSubcommand } from '../../errors.ts';

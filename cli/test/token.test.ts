@@ -37,7 +37,7 @@ test('wrong usage is told before anything is asked or sent', async () => {
   await wrong(create, {}, /needs --scope/);
   await wrong(create, { scope: 'write' }, /no scope "write"/);
   await wrong(create, { scope: 'read', expires: 'soon' }, /not a time in the future/);
-  await wrong(create, { scope: 'read', dir: '/' }, /one folder at the top/);
+  await wrong(create, { scope: 'read', dir: '/' }, /one top-level folder/);
   await wrong(['end'], {}, /needs an ID/);
   await wrong(['forget'], {}, /there is no "token forget"/);
   await wrong(['list', 'all'], {}, /there is no "token list all"/);

@@ -118,7 +118,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
       ],
     ]) {
       const tried = await device.run(args);
-      assertError(tried, 1, /"prod\/config" is " test \/config", by what is sealed into it/);
+      assertError(tried, 1, /shows "prod\/config", but the file is sealed as " test \/config"/);
     }
     assert.ok(!(await there(device.path('got'))));
     // By its ID it is wanted whatever it is called, and all of them are written where they say.

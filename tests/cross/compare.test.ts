@@ -95,7 +95,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     const third = await d.ok(['put', 'third/src']);
     assert.match(
       third.stderr,
-      new RegExp(`files from ${d.path('old/src')}; what comes from ${d.path('third/src')}`),
+      new RegExp(`files from ${d.path('old/src')}; files from ${d.path('third/src')}`),
     );
     // In a folder of another name, too.
     await d.ok(['put', 'new/src', '--dir', 'box']);
@@ -108,7 +108,7 @@ suite('szafa put: what is there already', { concurrency: 3 }, () => {
     assert.equal((await d.ok(['put', 'y/two'])).stderr, '');
     assert.match(
       (await d.ok(['put', 'y/one'])).stderr,
-      /one is already there from .*\/x\/one; what comes from .*\/y\/one/,
+      /one is already there from .*\/x\/one; files from .*\/y\/one/,
     );
   });
 

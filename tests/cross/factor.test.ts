@@ -110,7 +110,7 @@ suite('szafa: a second factor', { concurrency: 2 }, () => {
     const shown = await device.ok(['factor', 'status']);
     assert.match(
       shown.stdout,
-      /^a login asks for a passkey, in the page only: blue.*key; .*: szafa factor totp on\n$/,
+      /^a login asks for a passkey, in the web app only: blue.*key; .*: szafa factor totp on\n$/,
     );
     assert.doesNotMatch(shown.stdout, /\u001b/);
     const listed = (await device.ok(['factor', 'totp', 'status', '--json'])).line('factors');

@@ -109,7 +109,7 @@ suite('szafa: modes', { concurrency: 3 }, () => {
     const added = await device.ok(['put', 'closing'], { env });
     assert.match(added.stderr, /closing has mode 0644 on the server and 0600 here; --force/);
     const again = await device.ok(['put', 'closing']);
-    assert.match(again.stderr, /closing has mode 0644 on the server and 0600 here; only that is changed/);
+    assert.match(again.stderr, /closing has mode 0644 on the server and 0600 here; only the mode is changed/);
     await device.ok(['get', 'closing', '--output', 'closed']);
     assert.equal(await modeOf('closed'), '600');
     // What it keeps of a folder is added.

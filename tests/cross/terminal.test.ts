@@ -120,7 +120,7 @@ suite('szafa: on a terminal', { concurrency: 3 }, () => {
     await device.ok(['rm', 'late/three']);
     rm.type('y\r');
     assert.equal(await rm.ended, 3);
-    assert.match(rm.screen, /late\/two: another device has changed this meanwhile; not deleted/);
+    assert.match(rm.screen, /late\/two: another device has changed this in the meantime; not deleted/);
     assert.deepEqual(await there('ls', '-R', 'kept'), ['kept/two']);
     assert.deepEqual(await there('trash'), ['late/three']);
     await put('kept', 'more');

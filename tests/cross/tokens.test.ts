@@ -174,7 +174,7 @@ suite('szafa: tokens', { concurrency: 3 }, () => {
     );
     assert.equal(listed.find((one) => one['current'])!['scope'], 'full');
     const { stdout } = await device.ok(['token', 'list']);
-    assert.match(stdout, /web1 .*may only append, in web1, ends 2199-12-31/);
+    assert.match(stdout, /web1 .*may only append, in web1, expires 2199-12-31/);
     assert.match(stdout, /this session/);
     assert.doesNotMatch(stdout, new RegExp(String(made['token'])));
     const SZ_TOKEN = String(made['token']);

@@ -1,9 +1,9 @@
 /**
  * Keeps the tables of the documentation equal to the code they describe: the settings in docs/settings.md, and the endpoints
  * and which tokens may use them in docs/api.md, stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
- * `--check` only says whether they are.
+ * The commands in docs/cli.md and the man page come from the command table in cli/src. `--check` only says whether they are.
  */
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import {
   answersOf,
   type Route,
@@ -14,6 +14,13 @@ import {
   whyDenied,
 } from '@szafa/protocol';
 import type { TSchema } from 'typebox';
+import {
+  manPage,
+  markdownCommonOptions,
+  markdownExitCodes,
+  markdownReference,
+} from '../cli/scripts/reference.ts';
+import { VERSION } from '../cli/src/main.ts';
 import { settings } from '../server/src/config.ts';
 
 function settingsTable(): string {
@@ -129,21 +136,24 @@ const parts: [file: string, name: string, part: string][] = [
   ['docs/settings.md', 'settings', settingsTable()],
   ['docs/api.md', 'access', access()],
   ['docs/api.md', 'endpoints', endpoints()],
+  ['docs/cli.md', 'commands', markdownReference()],
+  ['docs/cli.md', 'options', markdownCommonOptions()],
+  ['docs/cli.md', 'exits', markdownExitCodes()],
 ];
-for (const [file, name, part] of parts) {
-  const old = readFileSync(file, 'utf8');
-  const text = withPart(old, name, part);
-  if (text === old) continue;
+function update(file: string, name: string, rewrite: (old: string) => string): void {
+  const old = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const text = rewrite(old);
+  if (text === old) return;
   if (process.argv.includes('--check')) {
     console.error(`${file}: the ${name} differ from the code; run node scripts/docs.ts`);
     process.exitCode = 1;
   } else writeFileSync(file, text);
 }
+for (const [file, name, part] of parts) update(file, name, (old) => withPart(old, name, part));
+update('cli/man/szafa.1', 'commands', () => manPage(VERSION));
 
 /** List items that nobody reads to their end. */
-const longItems = globSync(['*.md', 'docs/*.md', '{client,cli,web,format}/*.md'], {
-  exclude: ['docs/cli.md'],
-}).flatMap((file) =>
+const longItems = globSync(['*.md', 'docs/*.md', '{client,cli,web,format}/*.md']).flatMap((file) =>
   readFileSync(file, 'utf8')
     .replace(/^ *```.*?^ *```$/gms, '')
     .split(/\n(?= *(?:[-*]|\d+\.) )|\n\n/)

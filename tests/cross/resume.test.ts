@@ -152,7 +152,11 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     await again.until('three volumes more', () => between.stored >= before + 3);
     again.child.kill('SIGKILL');
     await again.ended;
-    assertError(await device.run(['transfers', 'cancel', 'none']), 1, /there is no unfinished transfer of "none"/);
+    assertError(
+      await device.run(['transfers', 'cancel', 'none']),
+      1,
+      /there is no unfinished transfer of "none"/,
+    );
     const gone = await device.ok(['transfers', 'cancel', '--all', '--json']);
     assert.deepEqual(gone.lines.map(({ kind }) => kind).sort(), ['download', 'upload']);
     assert.ok(between.requests.some(({ method, path }) => method === 'DELETE' && /transfer/.test(path)));

@@ -16,11 +16,12 @@ const execute = promisify(execFile);
 const DOCS = fileURLToPath(new URL('../../docs/cli.md', import.meta.url));
 const PASSPHRASE = 'rower chmura zamek lampa';
 
-/** Each needs a terminal, or a transfer that was cut off; the test named here runs it. */
+/** Each needs a terminal, an invitation, or a transfer that was cut off; the test named here runs it. */
 const ELSEWHERE: Record<string, string> = {
   'szafa factor totp on': 'factor.test.ts',
   'SZ_CODE=123456 szafa factor totp off': 'factor.test.ts',
   'szafa recovery': 'keys.test.ts',
+  'szafa register ewa --invite': 'invitations.test.ts',
   'szafa recover ewa --server https://szafa.example': 'keys.test.ts',
   'szafa transfers cancel film.mkv': 'resume.test.ts',
 };
@@ -84,7 +85,7 @@ class Person {
     const { device } = this;
     const secrets = {
       ...{ SZ_PASSWORD: PASSWORD, SZ_NEW_PASSWORD: `${PASSWORD} staple`, SZ_NEW_PASSPHRASE: PASSPHRASE },
-      ...{ SZ_LINK_PASSPHRASE: 'sesame', SZ_INVITE: 'anything' },
+      ...{ SZ_LINK_PASSPHRASE: 'sesame' },
       ...(line.includes('login --passphrase') && { SZ_PASSPHRASE: PASSPHRASE }),
     };
     const PATH = `${device.path('bin')}:${process.env['PATH']}`;
@@ -113,7 +114,8 @@ suite('szafa: the examples in docs/cli.md', { concurrency: 2 }, () => {
   /** Does what an example takes for granted. */
   async function prepare(person: Person, line: string): Promise<void> {
     const { device } = person;
-    if (/szafa restore/.test(line)) await person.run('szafa rm film.mkv; szafa rm -r photos/2019');
+    if (/szafa restore/.test(line)) await person.run('szafa rm film.mkv; szafa rm -r photos/2019 || true');
+    if (line === 'szafa mkdir photos') await person.run('szafa rm -r photos');
     if (/--from alice|shared Zk/.test(line)) await other.run(`szafa share photos --with ${person.name}`);
     if (line.includes('--verify')) await person.run(`szafa contact ${other.name}`);
     if (line.includes('--key-file')) await person.run('szafa recovery --recovery-file key.txt');

@@ -119,9 +119,10 @@ suite('szafa: the examples in docs/cli.md', { concurrency: 2 }, () => {
     if (/--from alice|shared Zk/.test(line)) await other.run(`szafa share photos --with ${person.name}`);
     if (line.includes('--verify')) await person.run(`szafa contact ${other.name}`);
     if (line.includes('--key-file')) await person.run('szafa recovery --recovery-file key.txt');
-    if (line.includes('--raw-password')) await person.run(`szafa register ${freshName()} --raw-password`);
-    if (line.includes('login --passphrase')) {
-      await person.run(`SZ_PASSPHRASE='${PASSPHRASE}' szafa register ${freshName()}`);
+    if (/login --(raw-password|passphrase)/.test(line)) {
+      device.env['SZ_USER'] = freshName();
+      const isRaw = line.includes('--raw-password');
+      await person.run(`SZ_PASSPHRASE='${PASSPHRASE}' szafa register ${isRaw ? '--raw-password' : ''}`);
     }
     if (line.includes('--dir web1')) await person.run('szafa mkdir -p web1');
     if (line.includes('/etc/szafa')) {

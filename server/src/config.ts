@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { clientSettings } from '@szafa/protocol';
+import { parseBytes } from './platform/bytes.ts';
 import type { Tls } from './platform/cluster/tls.ts';
 import { ConfigError } from './platform/errors.ts';
 import { parseCidrs } from './platform/http/addresses.ts';
@@ -73,6 +74,14 @@ function originOf(text: string): string {
   return origin;
 }
 
+/** A size: bytes, or a number with K, M, G or T. */
+function bytes(text: string, min = 0): number {
+  const value = parseBytes(text);
+  if (value === undefined || value < min)
+    throw new ConfigError('must be a size: bytes, or a number with K, M, G or T, such as 10G');
+  return value;
+}
+
 /** The content of the named file. */
 function content(path: string): string {
   try {
@@ -130,8 +139,8 @@ export const settings = {
     content,
   ),
   SZ_TLS_KEY: optional('tlsKey', "PEM file of the certificate's private key", '', content),
-  SZ_QUOTA: setting('quotaBytes', 'Space for each account, in bytes', String(10 * 1024 ** 3), (text) =>
-    whole(text),
+  SZ_QUOTA: setting('quotaBytes', 'Space for each account: bytes, or with K, M, G, T', '10G', (text) =>
+    bytes(text),
   ),
   SZ_QUOTA_ENFORCE: setting(
     'quotaEnforced',
@@ -139,14 +148,14 @@ export const settings = {
     '0',
     flag,
   ),
-  SZ_MAX_VOLUME: setting('maxVolumeBytes', 'Largest volume in bytes', String(5 * 1024 ** 3), (text) =>
-    whole(text),
+  SZ_MAX_VOLUME: setting('maxVolumeBytes', 'Largest volume: bytes, or with K, M, G, T', '5G', (text) =>
+    bytes(text),
   ),
   SZ_MIN_FREE: setting(
     'minFreeBytes',
-    'Free disk space, in bytes, that uploads, clones and pulls must leave (507)',
-    String(1024 ** 3),
-    (text) => whole(text),
+    'Free disk space that uploads, clones and pulls must leave (507): bytes, or with K, M, G, T',
+    '1G',
+    (text) => bytes(text),
   ),
   SZ_REGISTRATION: setting(
     'registration',
@@ -190,9 +199,9 @@ export const settings = {
   ),
   SZ_SCRUB_RATE: setting(
     'scrubBytesPerSecond',
-    'Bytes per second that the scrub reads at most',
+    'Bytes per second that the scrub reads at most; also with K, M or G',
     '20000000',
-    (text) => whole(text, 1),
+    (text) => bytes(text, 1),
   ),
   SZ_LOGIN_ATTEMPTS: setting(
     'loginAttempts',

@@ -34,9 +34,13 @@ const table: Record<keyof typeof settings, [keyof Config, Record<string, unknown
   SZ_SYSTEM_TOKEN: ['systemToken', { [token]: token }, ['short', `${token} with blanks`, `${token}ż`]],
   SZ_TLS_CERT: ['tls', {}, ['/no/such/file']],
   SZ_TLS_KEY: ['tls', {}, ['/no/such/file']],
-  SZ_QUOTA: ['quotaBytes', { 0: 0, [2 ** 53 - 1]: 2 ** 53 - 1 }, ['-1', '9007199254740992', '10GB', 'NaN']],
+  SZ_QUOTA: [
+    'quotaBytes',
+    { 0: 0, '10G': 10 * 1024 ** 3, [2 ** 53 - 1]: 2 ** 53 - 1 },
+    ['-1', '9007199254740992', '10GB', 'NaN'],
+  ],
   SZ_QUOTA_ENFORCE: ['quotaEnforced', { 0: false, 1: true }, ['yes', 'true', '2']],
-  SZ_MAX_VOLUME: ['maxVolumeBytes', { 1: 1 }, ['5G', '-1']],
+  SZ_MAX_VOLUME: ['maxVolumeBytes', { 1: 1, '5g': 5 * 1024 ** 3 }, ['5X', '-1']],
   SZ_MIN_FREE: ['minFreeBytes', { 0: 0 }, ['-1', '1.5']],
   SZ_REGISTRATION: [
     'registration',

@@ -53,7 +53,7 @@ describe('commands of operators, beside a running server', { concurrency: 2 }, (
     // Not without being asked twice.
     const asked = await command(service, ['account', 'delete', username]);
     assert.equal(asked.code, 2);
-    assert.match(asked.errors, /1 files of 7 bytes.*--yes/);
+    assert.match(asked.errors, /1 files \(7 B\).*--yes/);
     await run('account', 'delete', username, '--yes');
     const gone = await command(service, ['account', 'show', username]);
     assert.deepEqual([gone.code, gone.errors], [1, 'szafa: no such account\n']);

@@ -14,7 +14,7 @@ const FORMAT = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)
 
 export const isPasswordHash = (text: string) => FORMAT.test(text);
 
-/** Hashes passwords, a few at a time, so that a flood of logins starves neither the service nor the logins of others. */
+/** Hashes passwords, a few at a time and fairly by address, so that a flood of logins cannot starve the server or other logins. */
 export class Passwords {
   readonly #semaphore = new Semaphore(AT_ONCE, MOST_WAITING);
 
@@ -22,7 +22,7 @@ export class Passwords {
     return this.inTurn(address, () => this.make(password));
   }
 
-  /** A hash in the usual text form, which carries its own cost and salt. Call it `inTurn`. */
+  /** Returns a hash in PHC format, with cost and salt. Call it `inTurn`. */
   async make(password: string): Promise<string> {
     const salt = randomBytes(16);
     const tag = await derive(password, salt, COST, TAG_BYTES);
@@ -30,7 +30,7 @@ export class Passwords {
     return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${bare(salt)}$${bare(tag)}`;
   }
 
-  /** For an unknown user pass undefined: it costs the same time and is never right. Call it `inTurn`. */
+  /** An undefined hash, for an unknown user, takes the same time and is never right. Call it `inTurn`. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
     const parts = hash === undefined ? undefined : FORMAT.exec(hash);
     if (hash !== undefined && !parts) throw new Error('a stored password hash is damaged');

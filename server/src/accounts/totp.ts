@@ -4,17 +4,17 @@ import { limits } from '@szafa/protocol';
 const { digits, stepSeconds, stepsAround } = limits.totp;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Base32 of RFC 4648; a secret is checked before it is kept, so no other characters come. */
+/** Decodes base32 (RFC 4648). Secrets are validated before they are stored. */
 function bytesOf(secret: string): Buffer {
   let bits = '';
   for (const char of secret) bits += ALPHABET.indexOf(char).toString(2).padStart(5, '0');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** RFC 6238: the step that a time is in. */
+/** The time step of RFC 6238. */
 export const stepAt = (now: number) => Math.floor(now / 1000 / stepSeconds);
 
-/** RFC 4226. */
+/** The code of RFC 4226. */
 export function codeOf(secret: string, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -24,7 +24,7 @@ export function codeOf(secret: string, step: number): string {
   return String(number % 10 ** digits).padStart(digits, '0');
 }
 
-/** The latest step, of those around this time, that the code is right for. */
+/** The latest step around this time that the code is right for. */
 export function stepOf(secret: string, code: string, now: number): number | undefined {
   const current = stepAt(now);
   let found: number | undefined;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { parseArgs } from 'node:util';
 import { type LimitName, type LimitsChange, limitNames, limits, type PageQuery } from '@szafa/protocol';
-import { parseBytes } from '../../platform/bytes.ts';
+import { formatBytes, parseBytes } from '../../platform/bytes.ts';
 import { validatorOf } from '../../platform/http/compilers.ts';
 import { MODE_MS } from '../mode.ts';
 import type { RunningNode } from '../nodes-table.ts';
@@ -102,22 +102,18 @@ export const commands: Record<string, Command> = {
   'account disable': act(
     (operator, name) => operator.disableAccount(name),
     'disabled',
-    (name) => `${name} is disabled. To undo this: szafa-server account enable ${name}`,
+    'is disabled; "szafa-server account enable" undoes this',
   ),
-  'account enable': act(
-    (operator, name) => operator.enableAccount(name),
-    'enabled',
-    (name) => `${name} is enabled`,
-  ),
+  'account enable': act((operator, name) => operator.enableAccount(name), 'enabled', 'is enabled'),
   'account logout': act(
     (operator, name) => operator.logoutAccount(name),
     'sessions ended',
-    (name, ended) => `${name} is logged out: ${ended} sessions and tokens ended`,
+    (ended) => `is logged out: ${ended} sessions and tokens ended`,
   ),
   'account factor-off': act(
     (operator, name) => operator.endAccountFactor(name),
     'was on',
-    (name, wasOn) => (wasOn ? `${name} now logs in with the password only` : `${name} had no second factor`),
+    (wasOn) => (wasOn ? 'now logs in with the password only' : 'had no second factor'),
   ),
   'account delete': {
     args: [1, 1],
@@ -126,7 +122,7 @@ export const commands: Record<string, Command> = {
     run: async ({ operator, report, args: [name = ''], values }) => {
       if (!values.yes) {
         const { files, used_bytes } = await operator.showAccount(name);
-        const what = `${name} with ${files} files of ${used_bytes} bytes`;
+        const what = `${name} with ${files} files (${formatBytes(used_bytes)})`;
         throw new UsageError(`this deletes ${what} for good; to do so, repeat the command with --yes`);
       }
       await operator.deleteAccount(name);
@@ -155,11 +151,7 @@ export const commands: Record<string, Command> = {
     QUOTA: ({ quota_bytes }) => (quota_bytes === null ? 'default' : { bytes: quota_bytes }),
     NOTE: ({ note }) => note,
   }),
-  'account uninvite': act(
-    (operator, id) => operator.endInvitation(id),
-    'invitation ended',
-    (id) => `invitation ${id} is withdrawn`,
-  ),
+  'account uninvite': act((operator, id) => operator.endInvitation(id), 'invitation ended', 'is withdrawn'),
   'transfers list': {
     ...list('transfers', (operator, query) => operator.listTransfers(query), {
       ID: ({ file_id }) => file_id,
@@ -172,11 +164,7 @@ export const commands: Record<string, Command> = {
     options: ['account', 'limit'],
   },
   'transfers cancel': {
-    ...act(
-      (operator, id) => operator.cancelTransfer(id),
-      'upload cancelled',
-      (id) => `upload ${id} is cancelled`,
-    ),
+    ...act((operator, id) => operator.cancelTransfer(id), 'upload cancelled', 'is cancelled'),
     needsVolumes: true,
   },
   'shares list': {
@@ -192,11 +180,7 @@ export const commands: Record<string, Command> = {
     }),
     options: ['account', 'limit'],
   },
-  'shares end': act(
-    (operator, id) => operator.endAnyShare(id),
-    'share ended',
-    (id) => `share ${id} is ended`,
-  ),
+  'shares end': act((operator, id) => operator.endAnyShare(id), 'share ended', 'is ended'),
   'requests list': {
     ...list('requests', (operator, query) => operator.listAllRequests(query), {
       ID: ({ id }) => id,
@@ -209,11 +193,7 @@ export const commands: Record<string, Command> = {
     }),
     options: ['account', 'limit'],
   },
-  'requests end': act(
-    (operator, id) => operator.endAnyRequest(id),
-    'request ended',
-    (id) => `request ${id} is ended`,
-  ),
+  'requests end': act((operator, id) => operator.endAnyRequest(id), 'request ended', 'is ended'),
   status: {
     args: [0, 0],
     showsSettings: true,
@@ -270,13 +250,14 @@ export const commands: Record<string, Command> = {
 function act<T>(
   change: (operator: Operator, name: string) => Promise<T>,
   key: string,
-  sentence: (name: string, result: T) => string,
+  outcome: string | ((result: T) => string),
 ): Command {
   return {
     args: [1, 1],
     run: async ({ operator, report, args: [name = ''] }) => {
       const result = await change(operator, name);
-      report.result({ name, [key]: result ?? true }, sentence(name, result));
+      const text = typeof outcome === 'string' ? outcome : outcome(result);
+      report.result({ name, [key]: result ?? true }, `${name} ${text}`);
     },
   };
 }

@@ -8,17 +8,17 @@ import type { Report } from './report.ts';
 const ANSWER_MS = 10_000;
 const PAUSE_MS = 250;
 
-/** The address of this machine at which a server listens that listens on `host`. */
+/** A local address of a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '') return '127.0.0.1';
   return host === '::' ? '::1' : host;
 }
 
-/** Why the server with these settings does not take requests now; undefined if it does. */
+/** Returns why the server does not accept requests; undefined if it does. */
 async function askServer({ host, port, tls }: Config): Promise<string | undefined> {
   const at = { host: reachable(host), port, path: '/readyz', agent: false, timeout: ANSWER_MS };
   const where = `${isIPv6(at.host) ? `[${at.host}]` : at.host}:${port}`;
-  // The certificate is for the name that clients use, not for this address.
+  // The certificate has the name that clients use, not this address.
   const request = tls ? https().get({ ...at, rejectUnauthorized: false }) : http.get(at);
   request.on('timeout', () => request.destroy(new Error(`no answer for ${ANSWER_MS / 1000} s`)));
   try {
@@ -31,7 +31,7 @@ async function askServer({ host, port, tls }: Config): Promise<string | undefine
   }
 }
 
-/** Whether the server takes requests, asked until it does or the time is over. */
+/** Asks until the server accepts requests or the time is over. */
 export async function checkReady(config: Config, seconds: number, report: Report): Promise<void> {
   const end = Date.now() + seconds * 1000;
   let why = await askServer(config);

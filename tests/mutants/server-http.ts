@@ -145,7 +145,7 @@ export const mutants: Mutant[] = [
   {
     name: 'nginx is left to judge conditions, which it does by the time of the file',
     file: 'server/src/fastlane/accel.ts',
-    find: '!OTHERS.some((name) => headers[name] !== undefined) && ',
+    find: '    !NODE_HEADERS.some((name) => headers[name] !== undefined) &&\n',
     replace: '',
     tests: [ACCEL],
   },
@@ -173,7 +173,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a request that Fastify is to answer after all counts twice as being in flight',
     file: 'server/src/fastlane/accel.ts',
-    find: '    countOff();\n',
+    find: '    stopCounting();\n',
     replace: '',
     tests: ['tests/attacks/accel.test.ts'],
   },
@@ -299,7 +299,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a client that resets what it has just upgraded ends the process',
     file: 'server/src/fastlane/socket.ts',
-    find: "      // Node listens no more.\n      socket.on('error', () => socket.destroy());\n",
+    find: "      // Node has removed its own listener.\n      socket.on('error', () => socket.destroy());\n",
     replace: '',
     tests: ['server/test/volume-socket.test.ts'],
   },

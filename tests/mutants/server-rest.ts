@@ -9,8 +9,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a worker that could not take a connection gets no other one',
     file: 'server/src/fastlane/handover.ts',
-    find: "cmd === 'NODE_HANDLE_NACK' ? given.keys() : []",
-    replace: "cmd === 'NODE_HANDLE_LOST' ? given.keys() : []",
+    find: "cmd === 'NODE_HANDLE_NACK' ? sent.keys() : []",
+    replace: "cmd === 'NODE_HANDLE_LOST' ? sent.keys() : []",
     tests: ['tests/attacks/descriptors.test.ts'],
   },
   {

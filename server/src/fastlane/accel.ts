@@ -1,7 +1,6 @@
 /**
- * GET of a volume where nginx sends the bytes (SZ_ACCEL). What is left of such a request is so little that Fastify would be half of it: it is
- * answered before Fastify sees it. Whatever is not one in its plainest form, may not be answered or is refused goes to Fastify,
- * as if it had not been looked at here.
+ * GET of a volume where nginx sends the bytes (SZ_ACCEL). So little work is left that Fastify would be half of it, so these
+ * requests are answered before Fastify. Unusual or refused requests go to Fastify as usual.
  */
 import type {
   IncomingHttpHeaders,
@@ -22,31 +21,31 @@ import { urlOf } from '../platform/http/schemas.ts';
 import type { Services } from '../services.ts';
 import { plainPath } from './head.ts';
 
-/** By this header nginx offers to send volumes itself, and says from which kind of store. It always sets or removes it. */
+/** With this header nginx offers to send volumes, and names the kind of store. It always sets or removes it. */
 const OFFER = 'x-szafa-accel';
-/** nginx sends what is there in the place of our answer, and hides this header. */
+/** Tells nginx what to send in place of our answer; nginx removes this header. */
 const REDIRECT = 'x-accel-redirect';
-/** The range to ask a store for: nginx passes on no header of the client. */
+/** The range for the store: nginx does not forward the client's headers to it. */
 const RANGE = 'x-szafa-range';
 
 const PATH = new RegExp(`^${plainPath(routes.readVolume.path)}$`);
 const route = urlOf(routes.readVolume);
-/** What has one of these is answered by the node: conditions, and a body. */
-const OTHERS = [
+/** Requests with one of these headers are answered by the node: conditions, and a body. */
+const NODE_HEADERS = [
   ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
   ...['content-length', 'transfer-encoding'],
 ];
-/** Such ranges nginx understands as we do. */
+/** Ranges that nginx reads as we do. */
 const PLAIN_RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
 interface Offered extends PreAuthenticated {
   headers: IncomingHttpHeaders;
   params: Pick<Params, 'file_id' | 'idx'>;
-  /** The kind of store that nginx offers to read. */
+  /** The kind of store that nginx can read. */
   store: string;
 }
 
-/** What nginx offers, where it may be taken at its word: it is a trusted peer, and the request is one that it answers as we would. */
+/** The offer of a trusted nginx, for a request that it answers as we would. */
 function offerOf(
   { method, url, headers, socket }: IncomingMessage,
   trusted: Config['trustProxy'],
@@ -57,20 +56,21 @@ function offerOf(
   const [, file_id, idx] = PATH.exec(url!) ?? [];
   const { range } = headers;
   const isPlain =
-    !OTHERS.some((name) => headers[name] !== undefined) && (range === undefined || PLAIN_RANGE.test(range));
+    !NODE_HEADERS.some((name) => headers[name] !== undefined) &&
+    (range === undefined || PLAIN_RANGE.test(range));
   if (!isPlain || file_id === undefined || idx === undefined) return undefined;
   return { params: { file_id, idx }, headers, store } as Offered;
 }
 
 interface Around {
-  /** What every request begins with. */
+  /** Called first for every request. */
   begin: (request: IncomingMessage, response: ServerResponse) => void;
   idOf: RequestIds;
   /** Headers of every answer. */
   always: OutgoingHttpHeaders;
 }
 
-/** Stands between the server and Fastify. */
+/** Gets the server's requests before Fastify. */
 export function leaveToNginx(
   app: FastifyInstance,
   services: Services,
@@ -82,7 +82,7 @@ export function leaveToNginx(
   const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
   const server = app.server as Server;
 
-  /** Has nginx send the volume, or the part of it that was asked for. What nginx then cannot read, it asks for again, without the offer. */
+  /** Makes nginx send the volume or a range of it. If nginx cannot read it, it repeats the request without the offer. */
   const handOver = (
     offered: Offered,
     startedAt: number,
@@ -92,7 +92,7 @@ export function leaveToNginx(
     const { params, headers, store, caller, found } = offered;
     const { file, sha256, place } = files.locateVolume(params.file_id, found.file, caller.username);
     const range = parseRange(headers.range, place.size);
-    // nginx knows no rates of accounts. A range that we ignore, as 9-5, it would refuse. Of a server that stops, Fastify tells.
+    // nginx has no rate limits of accounts, and refuses ranges that we ignore, as 9-5. Fastify closes connections of a stopping server.
     if (caller.downloadRate !== null || place.kind !== store || !server.listening) return false;
     if (range === 'unsatisfiable' || (headers.range !== undefined && !range)) return false;
     const { start, end } = range ?? { start: 0, end: place.size };
@@ -106,7 +106,7 @@ export function leaveToNginx(
     said['content-type'] = VOLUME_TYPE;
     said['content-length'] = 0;
     response.writeHead(status, Object.assign(said, always)).end();
-    // Not where the client went away: nginx sends nothing then.
+    // Not if the client has disconnected: nginx sends nothing then.
     response.on('finish', () => {
       countOut(end - start);
       logRequest(services, {
@@ -127,16 +127,16 @@ export function leaveToNginx(
   const answer = async (offered: Offered, request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now();
     begin(request, response);
-    const countOff = countUntilClosed(response, metrics);
+    const stopCounting = countUntilClosed(response, metrics);
     try {
       await identify(offered);
       if (handOver(offered, startedAt, request, response)) return;
     } catch (refusal) {
       offered.refusal = refusal;
     }
-    // Fastify would wait for an end that has been.
+    // Fastify would wait for a `close` that has already happened.
     if (response.closed) return;
-    countOff();
+    stopCounting();
     offered.ms = performance.now() - startedAt;
     preAuthenticated.set(request, offered);
     app.routing(request, response);

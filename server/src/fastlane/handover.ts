@@ -4,7 +4,7 @@ import { Server } from 'node:net';
 import { setImmediate as afterPoll, setTimeout as sleep } from 'node:timers/promises';
 import { http } from '../platform/http/node-http.ts';
 
-/** What travels between the processes of a cluster; Node does not document it, a test holds the pinned version to it. */
+/** Messages between the processes of a cluster. Node does not document them; a test checks the pinned version. */
 interface ClusterMessage {
   cmd?: string;
   act?: string;
@@ -14,30 +14,30 @@ interface ClusterMessage {
 interface Handle {
   fd: number;
   close(): void;
-  /** Of one that accepts. */
+  /** On a listening handle. */
   onconnection?: (error: number, connection?: Handle) => void;
 }
 type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean;
 
-/** Workers that a connection can be given to. */
+/** Workers that can take connections. */
 const listening = new Set<Worker>();
-/** Where Node's cluster accepts connections for them. */
+/** The listening handles of Node's cluster. */
 const accepting = new Set<Handle>();
-/** Connections that were given to a worker, which has not said that it took them. */
-const onTheirWay = new Set<Handle>();
+/** Connections sent to a worker that has not acknowledged them. */
+const inTransit = new Set<Handle>();
 const HANDOVER_MS = 1000;
 
-/** One that does not is still starting: it has no connection, and hears no message. */
+/** Otherwise the worker is still starting: it has no connection, and reads no message. */
 export const isListening = (worker: Worker) => listening.has(worker);
 
 /**
- * Notes where connections are accepted; call it before the first worker is started. While `most` of them wait for a worker to take them,
- * new ones are closed at once, and `onRefused` is called for each.
+ * Finds the listening handles; call it before the first worker starts. While `most` connections wait for a worker, new ones
+ * are closed at once, and `onRefused` is called for each.
  */
 export function watchAccepting(most: number, onRefused: () => void): void {
   const { listen } = Server.prototype;
   Server.prototype.listen = function (this: Server & { _handle: Handle }, ...args: unknown[]) {
-    // Those that Node's cluster makes are plain ones.
+    // The servers of Node's cluster are plain net.Servers.
     if (!(this instanceof http.Server)) {
       this.once('listening', () => {
         const handle = this._handle;
@@ -73,76 +73,76 @@ function boundWaiting(handle: Handle, most: number, onRefused: () => void): void
 }
 
 /**
- * Nobody new is let in, and all who were are with a worker when this resolves. Were the workers just told to stop, Node would
- * drop those that are on their way: a balancer has sent a request along them by then.
+ * Stops accepting. When this resolves, all accepted connections are with a worker. Otherwise Node would drop those in transit, on
+ * which a balancer may have sent a request already.
  */
 export async function stopAccepting(): Promise<void> {
-  // Right after the system was asked for new connections, none waits there.
+  // Right after a poll, no connection waits in the kernel.
   await afterPoll();
   for (const handle of accepting) handle.close();
   accepting.clear();
   const end = Date.now() + HANDOVER_MS;
-  // Node gives a worker the next one when it took the last.
-  for (let quiet = 0; quiet < 3 && Date.now() < end; quiet = onTheirWay.size === 0 ? quiet + 1 : 0)
+  // Node sends a worker the next connection after it has acknowledged the last one.
+  for (let quiet = 0; quiet < 3 && Date.now() < end; quiet = inTransit.size === 0 ? quiet + 1 : 0)
     await sleep(5);
 }
 
 /**
- * Node's cluster gives a connection to a worker, and closes its own copy and gives it the next one when the worker acknowledges it.
- * Two things would stop that for good:
+ * Node's cluster sends a connection to a worker. When the worker acknowledges it, Node closes its own copy and sends the next
+ * one. Two faults would stop this for good:
  *
- * - The worker dies first. Then Node is made to give the connection to another worker.
- * - The worker has no file descriptor left. Then the system drops the connection on its way, the worker reports that no handle
- *   arrived (NODE_HANDLE_NACK), and Node never hears of the connection again. It is acknowledged here, which closes it.
+ * - The worker dies first. This makes Node send the connection to another worker.
+ * - The worker has no file descriptor left. The system then drops the connection, the worker reports that no handle arrived
+ *   (NODE_HANDLE_NACK), and Node forgets it. This acknowledges the connection, which closes it.
  *
- * A worker that is only slow keeps its connection: it serves it later, and free workers get the others.
+ * A worker that is only slow keeps its connection and serves it later; free workers get the others.
  */
 export function recoverConnections(worker: Worker): void {
   const child = worker.process as ChildProcess;
-  const given = new Map<number, Handle>();
+  const sent = new Map<number, Handle>();
   const send = child.send.bind(child) as unknown as Send;
-  const noted: Send = (message, handle, ...rest) => {
+  const sendAndRecord: Send = (message, handle, ...rest) => {
     if (message?.act === 'newconn' && handle) {
-      given.set(message.seq!, handle);
-      onTheirWay.add(handle);
+      sent.set(message.seq!, handle);
+      inTransit.add(handle);
     }
     return send(message, handle, ...rest);
   };
-  child.send = noted as unknown as ChildProcess['send'];
-  const tellNode = (ack: number, accepted: boolean) =>
+  child.send = sendAndRecord as unknown as ChildProcess['send'];
+  const acknowledge = (ack: number, accepted: boolean) =>
     child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted });
   child.on('internalMessage', ({ cmd, ack }: ClusterMessage) => {
-    // Connections travel one after the other.
-    const [lost] = cmd === 'NODE_HANDLE_NACK' ? given.keys() : [];
-    if (lost !== undefined) tellNode(lost, true);
+    // Connections are sent one after the other, so the oldest is the lost one.
+    const [lost] = cmd === 'NODE_HANDLE_NACK' ? sent.keys() : [];
+    if (lost !== undefined) acknowledge(lost, true);
     if (ack === undefined) return;
-    onTheirWay.delete(given.get(ack)!);
-    given.delete(ack);
+    inTransit.delete(sent.get(ack)!);
+    sent.delete(ack);
   });
-  const giveBack = () => {
-    // Before that Node could give them to the dead one again.
+  const returnConnections = () => {
+    // Until then Node could choose the dead worker again.
     if (child.connected) return;
     listening.delete(worker);
-    for (const [ack, handle] of given) {
-      onTheirWay.delete(handle);
-      // Node may have closed one that was still on its way. Where nobody listens the client is better off without it.
+    for (const [ack, handle] of sent) {
+      inTransit.delete(handle);
+      // Node may have closed it in transit. If no worker listens, closing tells the client.
       if (handle.fd < 0) continue;
       if (listening.size === 0) handle.close();
-      else tellNode(ack, false);
+      else acknowledge(ack, false);
     }
-    given.clear();
+    sent.clear();
   };
-  // A connection on its way keeps Node from ever saying that the channel is gone, and with that the dead one in its list.
-  const sayGone = () => {
+  // A connection in transit keeps Node from emitting `disconnect`, and so from forgetting the dead worker.
+  const emitDisconnect = () => {
     if (!cluster.workers?.[worker.id]) return;
-    if (child.connected) setImmediate(sayGone);
+    if (child.connected) setImmediate(emitDisconnect);
     else child.emit('disconnect');
   };
   worker.once('listening', () => listening.add(worker));
-  // Mostly the channel ends first; the process does when it dies while Node looks after another one that died.
+  // Usually the channel closes first; not when Node is busy with another worker that died.
   worker.once('exit', () => {
-    giveBack();
-    sayGone();
+    returnConnections();
+    emitDisconnect();
   });
-  worker.once('disconnect', giveBack);
+  worker.once('disconnect', returnConnections);
 }

@@ -2,22 +2,22 @@ import { headers as headerNames, readHead, routes } from '@szafa/protocol';
 import { REQUEST_ID } from '../platform/http/request-log.ts';
 import type { VolumePut } from '../transfers/put.ts';
 
-/** The head of such a PUT, as strict as the fast lane wants it. */
+/** The head of a PUT of a volume in the strict form that the fast lane accepts. */
 export interface VolumeHead extends VolumePut {
   length: number;
-  /** X-Request-Id as it was sent. */
+  /** X-Request-Id */
   requestId: string | undefined;
   /** The client waits for `100 Continue` before it sends the body. */
   asksFirst: boolean;
   close: boolean;
 }
 
-/** The paths of the API, with only what is certainly an id or a volume number in the places of parameters. */
+/** A pattern for an API path that accepts only plain ids and volume numbers as parameters. */
 export const plainPath = (path: string) =>
   path.replace(/\{(transfer|file)_id\}/, '([\\w-]{1,64})').replace('{idx}', '([1-9][0-9]{0,5})');
 const VOLUME = new RegExp(`^PUT ${plainPath(routes.writeVolume.path)} HTTP/1\\.1$`);
 const FILE = new RegExp(`^PUT ${plainPath(routes.writeFile.path)} HTTP/1\\.1$`);
-/** Headers that change how a message is read; whatever has one of them goes to the general server. */
+/** Headers that change how a message is read: requests with one of them go to Node's server. */
 const FRAMING = ['te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection'];
 
 /** Node's server refuses longer heads. */
@@ -25,7 +25,7 @@ export const HEAD_BYTES = 16 * 1024;
 /** Node's server leaves headers out beyond 2000 of them. */
 const MOST_HEADERS = 100;
 
-/** Undefined for whatever is not exactly such a request in its plainest form. The general HTTP server then deals with it. */
+/** Undefined for anything but a plain PUT of a volume; Node's server handles those. */
 export function parseVolumeHead(text: string): VolumeHead | undefined {
   const { first = '', headers, length } = readHead(text) ?? {};
   const target = VOLUME.exec(first) ?? FILE.exec(first);
@@ -52,7 +52,7 @@ export function parseVolumeHead(text: string): VolumeHead | undefined {
   };
 }
 
-/** Splits what has arrived into the head's text and the bytes after it; undefined while the head is not whole. */
+/** Splits the received bytes into head and rest; undefined while the head is incomplete. */
 export function splitHead(bytes: Buffer): { text: string; rest: Buffer } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0 || end > HEAD_BYTES - 4) return undefined;

@@ -9,8 +9,8 @@ const LENT_BYTES = 64;
 const [HEAD, BODY, REST] = ['head', 'b'.repeat(2 * LENT_BYTES), 'rest'] as const;
 
 /**
- * Tries on a real connection what an intake needs of Node beyond its documentation: a connection in use is taken over, a body is read into
- * lent memory, and what comes after it is emitted by the new socket. Says what is wrong, undefined when all is well.
+ * Tests on a real connection what an intake needs beyond Node's documentation: it takes over a connection, reads a body into
+ * lent memory, and emits later bytes on the new socket. Returns the fault, or undefined.
  */
 export async function probeIntake(): Promise<string | undefined> {
   const outcome = Promise.withResolvers<string | undefined>();
@@ -26,9 +26,11 @@ export async function probeIntake(): Promise<string | undefined> {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     client.on('error', (error) => outcome.resolve(String(error)));
     client.write(HEAD);
-    // Not before the head was answered: it must not come along with it.
+    // Sent after the answer to the head, so that it arrives separately.
     client.once('data', () => client.write(BODY + REST));
-    const late = sleep(PROBE_MS, 'nothing was read', { signal: timeout.signal }).catch(() => undefined);
+    const late = sleep(PROBE_MS, 'nothing was read in time', { signal: timeout.signal }).catch(
+      () => undefined,
+    );
     const found = await Promise.race([outcome.promise, late]);
     client.destroy();
     return found;
@@ -55,7 +57,7 @@ async function probe(accepted: Socket): Promise<string | undefined> {
     };
     socket.write('go on');
     await intake.pour(sink);
-    if (body !== BODY) return 'a body was not read as it was sent';
+    if (body !== BODY) return 'a body was read incorrectly';
     memory.fill(0);
     intake.release(Buffer.from(HEAD));
     let after = '';
@@ -63,8 +65,10 @@ async function probe(accepted: Socket): Promise<string | undefined> {
       after += bytes;
       if (after.length >= HEAD.length + REST.length) break;
     }
-    if (after !== HEAD + REST) return 'a connection was not given back';
-    return memory.every((byte) => byte === 0) ? undefined : 'memory was read into after it was given back';
+    if (after !== HEAD + REST) return 'a connection was not released';
+    return memory.every((byte) => byte === 0)
+      ? undefined
+      : 'bytes were read into memory after it was returned';
   } finally {
     socket.destroy();
   }

@@ -1,29 +1,28 @@
 /**
- * Memory belongs to one owner. The system reads a connection into memory whose address it keeps, whatever becomes of that
- * memory: bytes of one client in the upload of another, or in freed memory, are what a mistake costs. So this is the only file that touches
- * a handle or reads by `onread`, and it keeps one rule:
+ * Reads a connection straight into the memory of a sink. libuv keeps the address of that memory, so a mistake would put bytes of
+ * one client into the upload of another, or into freed memory. Only this file touches a handle or uses `onread`. The rule:
  *
- * - The own memory of an intake is what the system knows, from the first read until the handle is closed. The intake
- *   keeps it, the socket keeps the intake, and the open handle keeps the socket.
- * - A sink lends its memory from one read of a pour to the next, no longer. A read that has to wait, ends the body or fails gives the system
- *   the own memory back as it returns. So whatever happens outside of a read finds the own memory there, or a closed handle.
- * - `pour` settles only then, and once nothing writes into the sink any more. A pool may lend the memory to others from that moment on.
+ * - Outside of a read, libuv always has the intake's own memory, until the handle is closed. The intake keeps that memory, the
+ *   socket keeps the intake, and the open handle keeps the socket.
+ * - A sink lends its memory only from one read of a pour to the next. A read that must wait, ends the body or fails hands the
+ *   own memory to libuv as it returns.
+ * - `pour` settles after that, when nothing writes into the sink any more. From then on a pool may lend the memory to others.
  *
- * Reading into the own memory always, and copying, would need no rule, but 8 to 14 % more CPU for a PUT of 8 MiB; what is
- * copied now is the first read after each pause.
+ * Always reading into the own memory and copying would need no rule, but 8 to 14 % more CPU for a PUT of 8 MiB. Now only the
+ * first read after each pause is copied.
  */
 import type { Server } from 'node:http';
 import { type OnReadOpts, Socket } from 'node:net';
 import { copyInto, Disconnected, type Sink } from '../platform/volumes/body.ts';
 
-/** What Node does not document of a socket; `probeIntake` tries at the start whether it still works that way. */
+/** Undocumented parts of a socket; `probeIntake` tests them at the start. */
 interface OpenSocket extends Socket {
   _handle: { readStop(): void } | null;
   _server: Server | null;
   server: Server | null;
 }
 
-/** Takes bytes that are valid until it returns, or, if that is false, until it asks for more. */
+/** Takes bytes that are valid until it returns; if it returns false, until it resumes the socket. */
 export type OnBytes = (bytes: Buffer) => boolean;
 
 interface Pour {
@@ -36,18 +35,18 @@ const intakes = new WeakMap<Socket, Intake>();
 
 export class Intake {
   readonly socket: Socket;
-  /** Gets what belongs to no pour. */
+  /** Gets bytes that belong to no body. */
   onBytes: OnBytes;
   #remaining: number;
-  /** Bytes of the body that came along with its head. */
+  /** Bytes of the body that arrived together with its head. */
   #early: Buffer;
   readonly #own: Buffer;
-  /** Where the next read goes. The system knows it already: only a read changes it, for the one after it. */
+  /** Where the next read goes. libuv has it already: only a read changes it, for the next one. */
   #target: Uint8Array;
   #pour: Pour | undefined;
   #sinkIsFull = false;
 
-  /** `open` makes the socket, paused or not connected yet, with these options; for the others see `begin`. */
+  /** `open` makes the socket, paused or not connected yet. For `length` and `early` see `begin`. */
   constructor(
     open: (onread: OnReadOpts) => Socket,
     onBytes: OnBytes,
@@ -71,17 +70,17 @@ export class Intake {
   }
 
   /**
-   * Takes an accepted connection out of Node's socket object into one that reads here, for good: a handle that has once been read
-   * into memory of ours is never read by anything else, and its socket is never replaced.
+   * Moves an accepted connection to a new socket that reads here, for good: a handle that has once been read into our memory is
+   * never read by anything else.
    */
   static takeOver(from: Socket, onBytes: OnBytes, size: number, length?: number, early?: Buffer): Intake {
     const { _handle: handle, _server: server } = from as OpenSocket;
     if (!handle || intakes.has(from)) throw new Error('the socket cannot be taken over');
-    // Nobody would be left to write it, nor to hear that it failed.
+    // Nothing would write those bytes, or notice a failure.
     if (from.writableLength > 0) throw new Error('a socket with unsent bytes cannot be taken over');
     handle.readStop();
     (from as OpenSocket)._handle = null;
-    // The server counts its connections by this; the new object is the one that counts.
+    // The server counts its connections by this property; now the new socket counts.
     (from as OpenSocket)._server = null;
     from.setTimeout(0);
     from.removeAllListeners();
@@ -95,18 +94,18 @@ export class Intake {
     return new Intake(open, onBytes, size, length, early);
   }
 
-  /** Bytes of the body that have not been read: no read goes beyond them. */
+  /** Bytes of the body that were not read yet. No read goes beyond them. */
   get remaining(): number {
     return this.#remaining;
   }
 
-  /** A body of `length` bytes begins, the first of which came along with its head. Called by whoever reads the head, before it returns. */
+  /** Begins a body of `length` bytes, of which `early` have arrived. Call this in `onBytes`, before it returns. */
   begin(length: number, early: Buffer): void {
     this.#remaining = length - early.length;
     this.#early = early;
   }
 
-  /** The sink keeps the peer waiting. */
+  /** The peer waits for the sink. */
   get waits(): boolean {
     return this.#sinkIsFull;
   }
@@ -119,7 +118,7 @@ export class Intake {
     this.socket.resume();
   }
 
-  /** Puts the body into the sink; settles when the sink's memory is the sink's alone again. */
+  /** Writes the body to the sink; settles when only the sink uses its memory again. */
   async pour(sink: Sink): Promise<void> {
     await copyInto(this.#early, sink);
     this.#early = NOTHING;
@@ -130,14 +129,14 @@ export class Intake {
     await this.#pour.done.promise;
   }
 
-  /** Leaves the socket to readers of its `data`, who find these bytes first. */
+  /** Leaves the socket to readers of `data`, which get these bytes first. */
   release(bytes: Buffer): void {
     this.onBytes = (more) => this.socket.push(Buffer.from(more));
     this.socket.pause();
     this.socket.unshift(Buffer.from(bytes));
   }
 
-  /** `count` bytes were read into `#target`, which is the place for those after them when this returns. */
+  /** Handles `count` bytes in `#target`, and sets `#target` for the next read. */
   #read(count: number): boolean {
     const pour = this.#pour;
     const target = this.#target;
@@ -174,10 +173,10 @@ export class Intake {
       () => {
         this.#sinkIsFull = false;
         if (this.socket.destroyed) {
-          this.#breakOff();
+          this.#disconnect();
           return;
         }
-        // Silence counts from here: until now nobody listened.
+        // The idle time starts now: until now nobody read.
         this.socket.setTimeout(this.socket.timeout ?? 0);
         this.resume();
       },
@@ -189,11 +188,11 @@ export class Intake {
   }
 
   #onClose(): void {
-    // What waits for the sink still has bytes to put into it.
-    if (!this.#sinkIsFull) this.#breakOff();
+    // A pour that waits for the sink still has bytes for it.
+    if (!this.#sinkIsFull) this.#disconnect();
   }
 
-  #breakOff(): void {
+  #disconnect(): void {
     if (this.#pour) this.#settle(Promise.reject(new Disconnected('the peer disconnected')));
   }
 
@@ -203,7 +202,7 @@ export class Intake {
     done.resolve(how);
   }
 
-  /** No more of it than belongs to the body. */
+  /** Not more than the rest of the body. */
   #ownTarget(): Uint8Array {
     return this.#remaining > 0 ? this.#own.subarray(0, this.#remaining) : this.#own;
   }

@@ -1,8 +1,8 @@
 /**
- * The fast lane for volumes. Node's HTTP server hands a body over in pieces of 64 KiB, each allocated, copied and
- * collected again; that costs as much as the SHA-256 of the volume. A connection that begins with a plain PUT of a
- * volume is therefore read here, straight into the memory it is hashed and written from (`intake.ts`), for as long as nothing
- * else comes along it. Whatever is not such a PUT, in its plainest form, goes to Node's server, byte for byte.
+ * The fast lane for volumes. Node's HTTP server delivers a body in pieces of 64 KiB, each allocated, copied and garbage
+ * collected, which costs as much as the SHA-256 of the volume. A connection that begins with a plain PUT of a volume is read
+ * here instead, straight into the memory that is hashed and written (`intake.ts`). Any other request goes to Node's server, byte
+ * for byte.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -20,11 +20,11 @@ export class VolumeLanes {
   readonly #general: (socket: Socket) => void;
   readonly #handle: VolumeHandler;
   readonly #lanes = new Set<Lane>();
-  /** Connections that have not said anything yet. */
+  /** Connections that have sent nothing yet. */
   readonly #silent = new Set<Socket>();
   #closing = false;
 
-  /** Stands between the listening server and its own handling of connections. */
+  /** Gets the server's new connections before the server itself does. */
   constructor(server: Server, handle: VolumeHandler, idleMs: number, idOf: RequestIds = newRequestId) {
     this.#server = server;
     this.#handle = handle;
@@ -33,23 +33,23 @@ export class VolumeLanes {
     const [general] = server.listeners('connection') as ((socket: Socket) => void)[];
     this.#general = (socket) => general!.call(server, socket);
     server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) => this.#meet(socket));
+    server.on('connection', (socket: Socket) => this.#inspect(socket));
   }
 
-  /** Each answer is the last of its connection. */
+  /** Each answer is now the last of its connection. */
   get closing(): boolean {
     return this.#closing || !this.#server.listening;
   }
 
-  /** Idle lanes end now, the others after their answer. */
+  /** Closes idle connections now, the others after their answer. */
   close(): void {
     this.#closing = true;
     for (const lane of this.#lanes) lane.endIfIdle();
     for (const socket of this.#silent) socket.destroy();
   }
 
-  /** Looks at the first bytes of a connection and decides who reads it. */
-  #meet(socket: Socket): void {
+  /** Decides by the first bytes of a connection who reads it. */
+  #inspect(socket: Socket): void {
     const drop = () => socket.destroy();
     const forget = () => this.#silent.delete(socket);
     if (this.#closing) {
@@ -82,7 +82,7 @@ export class VolumeLanes {
     });
   }
 
-  /** Something else came along a lane: from here on Node's server has the connection, behind the answers that wait in it. */
+  /** Hands a connection with another request to Node's server, after the answers that are still to be sent. */
   surrender(lane: Lane, socket: Socket): void {
     this.#lanes.delete(lane);
     this.#pass(socket);
@@ -94,7 +94,7 @@ export class VolumeLanes {
   }
 }
 
-/** One connection, read by this file: PUT after PUT of volumes. */
+/** One connection on the lane: one PUT of a volume after the other. */
 class Lane {
   readonly #lanes: VolumeLanes;
   readonly #handle: VolumeHandler;
@@ -126,7 +126,7 @@ class Lane {
   }
 
   #onTimeout(): void {
-    // Not the client's silence: nobody listens to it meanwhile.
+    // While the server works, the client's silence does not count.
     const working = this.#mode === 'busy' && (!this.#intake.pours || this.#intake.waits);
     if (working) this.socket.setTimeout(this.#lanes.idleMs);
     else this.socket.destroy();
@@ -154,7 +154,7 @@ class Lane {
     const split = splitHead(bytes);
     const head = split && parseVolumeHead(split.text);
     if (!head || split.rest.length > head.length) {
-      // Only after this read has ended completely: its end would stop the new reader.
+      // After this read has returned, because its return would stop the new reader.
       setImmediate(() => this.#surrender(bytes));
       return false;
     }
@@ -191,12 +191,12 @@ class Lane {
       return;
     }
     this.#mode = this.#intake.remaining > 0 ? 'drain' : 'head';
-    // Who does not read its answers is not listened to, as with Node's own server, and so falls silent.
+    // A client that does not read its answers is not read either, as in Node's server, and times out.
     if (this.socket.write(text)) this.#intake.resume();
     else this.socket.once('drain', () => this.#intake.resume());
   }
 
-  /** What a client still sends is thrown away, up to a limit and for a while, so that it gets to see the answer. */
+  /** Discards what the client still sends, up to a limit and for a while, so that it gets to see the answer. */
   #end(text = ''): void {
     this.#mode = 'ending';
     const unread = this.#intake.remaining > 0;

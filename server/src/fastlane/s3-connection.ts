@@ -8,9 +8,8 @@ import { Intake } from './intake.ts';
 const HEAD_BYTES = 16 * 1024;
 
 /**
- * Connections on which objects are fetched with a fraction of the work that node:http needs: the bytes go from the
- * socket straight to where they are sent from. They understand one kind of answer, the expected status with a
- * Content-Length, and leave every other to node:http by an OtherAnswer.
+ * Fetches objects with a fraction of the CPU of node:http: bytes go from the socket straight into the memory they are sent from.
+ * Understands only the expected status with a Content-Length; throws OtherAnswer for everything else.
  */
 export class S3Connections implements ObjectReader {
   readonly #endpoint: URL;
@@ -22,7 +21,7 @@ export class S3Connections implements ObjectReader {
     this.#idleMs = idleMs;
   }
 
-  /** Sends a request without a body and resolves when its answer begins. */
+  /** Sends a request without a body; resolves when its answer begins. */
   async fetch(head: string, status: number, silenceMs: number): Promise<OpenBody> {
     let connection = this.#idle.pop();
     while (connection?.ended) connection = this.#idle.pop();
@@ -55,8 +54,8 @@ class S3Connection implements OpenBody {
   #head = '';
   #keepAlive = false;
   #begun: PromiseWithResolvers<void> | undefined;
-  /** Why the connection ended. */
-  #fault: Error = broken('the store broke off');
+  /** Why the connection closed. */
+  #fault: Error = broken('the store closed the connection');
 
   constructor(endpoint: URL, onFree: (connection: S3Connection) => void) {
     this.#onFree = onFree;
@@ -85,7 +84,7 @@ class S3Connection implements OpenBody {
     this.#intake.socket.destroy();
   }
 
-  /** Nothing is under way; an answer that nobody asked for ends it, and so does time. */
+  /** Keeps an idle connection; unexpected bytes or the idle time close it. */
   rest(idleMs: number): void {
     this.#mode = 'idle';
     this.#intake.socket.setTimeout(idleMs).unref();
@@ -115,7 +114,7 @@ class S3Connection implements OpenBody {
     else this.end();
   }
 
-  /** A connection whose answer was not read to the end cannot be reused. */
+  /** A connection with an unread answer cannot be reused. */
   close(): void {
     if (this.#mode !== 'idle') this.end();
   }

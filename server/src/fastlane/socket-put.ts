@@ -1,21 +1,21 @@
 import type { Body, Sink } from '../platform/volumes/body.ts';
 
-/** A PUT along a volume socket that is not answered yet. */
+/** An unanswered PUT on a volume socket. */
 export class SocketPut implements Body {
   remaining: number;
   taken = 0;
   told = 0;
   toldAt = performance.now();
   sink: Sink | undefined;
-  /** Settled when somebody wants the body, or nobody ever will. */
+  /** Settles when the body is wanted, or certainly will not be. */
   readonly wanted = Promise.withResolvers<void>();
   readonly #poured = Promise.withResolvers<void>();
-  /** Nothing of the body is wanted any more. */
+  /** The rest of the body is not wanted. */
   isOver = false;
 
   constructor(length: number) {
     this.remaining = length;
-    this.#poured.promise.catch(() => undefined /* told to whoever pours */);
+    this.#poured.promise.catch(() => undefined /* `pour` rejects */);
   }
 
   async pour(sink: Sink): Promise<void> {
@@ -27,7 +27,7 @@ export class SocketPut implements Body {
     await this.#poured.promise;
   }
 
-  /** The body is whole, or need not be. */
+  /** The body is complete, or no longer needed. */
   end(room?: Promise<void>): void {
     this.#close();
     this.#poured.resolve(room);

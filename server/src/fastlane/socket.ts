@@ -1,6 +1,6 @@
 /**
- * Volumes along WebSockets: the PUTs of the fast lane, wrapped as `protocol/src/volume-socket.ts` says. A browser sends a gigabyte
- * this way with two thirds of the work that the bodies of requests cost it.
+ * Volumes over WebSockets: the PUTs of the fast lane, framed as in `protocol/src/volume-socket.ts`. A browser needs a third less
+ * CPU for this than for request bodies.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,11 +16,11 @@ import { SocketPut } from './socket-put.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
 
 const READ_BYTES = 64 * 1024;
-/** Codes 1001 and 1002. */
+/** Close codes 1001 and 1002. */
 const GOING_AWAY = Buffer.from([0x03, 0xe9]);
 const PROTOCOL_ERROR = Buffer.from([0x03, 0xea]);
 
-/** Whatever else asks to become something else is answered as a plain request. */
+/** Any other upgrade is answered as a plain request. */
 export function isVolumeSocket({ method, url, headers }: IncomingMessage): boolean {
   const offered = headers['sec-websocket-protocol']?.split(',').map((one) => one.trim());
   return (
@@ -37,7 +37,7 @@ export class VolumeSockets {
   readonly #sockets = new Set<VolumeSocket>();
   #closing = false;
 
-  /** `takesOver`: connections are taken out of Node's hands, where they can be. */
+  /** `takesOver`: reads connections with an intake, where possible. */
   constructor(
     server: Server,
     handle: VolumeHandler,
@@ -46,21 +46,21 @@ export class VolumeSockets {
     idOf: RequestIds = newRequestId,
   ) {
     server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
-      // Node listens no more.
+      // Node has removed its own listener.
       socket.on('error', () => socket.destroy());
-      // Only after the read that brought this has ended completely: its end would stop the new reader.
+      // After the current read has returned, because its return would stop the new reader.
       setImmediate(() => {
-        // An earlier request that is not answered would never be, nor know that nobody waits for it.
+        // An earlier request on this connection that is unanswered would never be answered.
         if (this.#closing || socket.destroyed || socket._httpMessage) {
           socket.destroy();
           return;
         }
         const { readableLength } = socket;
-        // What came since then waits in the socket, whose own readers are about to go.
+        // Later bytes wait in the socket, which is about to lose its readers.
         const waiting: Buffer[] = readableLength > 0 ? [socket.read(readableLength)] : [];
         const first = Buffer.concat([early, ...waiting]);
         const open = (onBytes: OnBytes) =>
-          (takesOver && opened(socket, onBytes)) || listening(socket, onBytes);
+          (takesOver && openIntake(socket, onBytes)) || readWithNode(socket, onBytes);
         const id = idOf(request.headers[REQUEST_ID], socket.remoteAddress);
         const added = new VolumeSocket(request, id, open, handle, idleMs);
         this.#sockets.add(added);
@@ -70,37 +70,37 @@ export class VolumeSockets {
     });
   }
 
-  /** Idle ones end now, the others after their answer. */
+  /** Closes idle sockets now, the others after their answer. */
   close(): void {
     this.#closing = true;
     for (const socket of this.#sockets) socket.endWhenIdle();
   }
 }
 
-/** A socket of Node's HTTP server, which does not document this. */
+/** Undocumented property of a socket of Node's HTTP server. */
 interface HttpSocket extends Socket {
-  /** The answer that is under way. */
+  /** The unfinished answer. */
   _httpMessage?: object | null;
 }
 
 /**
- * New memory for every piece would cost the service more than the socket spares the browser, so all are read into the same. Not
- * what TLS decrypts, nor where answers wait to be sent.
+ * Reads all pieces into the same memory: new memory for each would cost the server more than WebSockets save the browser. Not
+ * possible with TLS, or while answers wait to be sent.
  */
-function opened(socket: Socket, onBytes: OnBytes): Socket | undefined {
+function openIntake(socket: Socket, onBytes: OnBytes): Socket | undefined {
   const found = Intake.of(socket);
   if (found) {
     found.onBytes = onBytes;
-    return listening(socket);
+    return readWithNode(socket);
   }
   if (socket instanceof TLSSocket || socket.writableLength > 0) return undefined;
   return Intake.takeOver(socket, onBytes, READ_BYTES).socket;
 }
 
-/** The socket as Node left it, for whoever gets its bytes now. */
-function listening(socket: Socket, onBytes?: OnBytes): Socket {
+/** Reads the socket through Node. */
+function readWithNode(socket: Socket, onBytes?: OnBytes): Socket {
   socket.removeAllListeners('timeout');
-  // Not before what came along with the request has been read.
+  // The bytes that arrived with the request come first.
   socket.pause();
   if (onBytes)
     socket.on('data', (bytes: Buffer) => {
@@ -119,9 +119,9 @@ class VolumeSocket {
   #count = 0;
   readonly #heads = new FrameHeads();
   #frame: Frame | undefined;
-  /** How much of the frame has been read. */
+  /** Bytes of the frame read so far. */
   #position = 0;
-  /** What the message is whose frames come in. */
+  /** The opcode of the current message. */
   #message: number | undefined;
   #text: Buffer[] = [];
   #textBytes = 0;
@@ -170,9 +170,9 @@ class VolumeSocket {
     if (!this.#put) this.#end(GOING_AWAY);
   }
 
-  /** False: the bytes are still needed, and no more of them before that changes. */
+  /** False if the bytes are still needed; the socket resumes later. */
   take(bytes: Buffer): boolean {
-    if (!this.socket.writable) this.#throwAway(bytes.length);
+    if (!this.socket.writable) this.#discard(bytes.length);
     const room = this.#read(bytes);
     if (!room) return true;
     this.#sinkIsFull = true;
@@ -183,7 +183,7 @@ class VolumeSocket {
     return false;
   }
 
-  /** A promise where it has to wait; it never rejects. */
+  /** Returns a promise if it has to wait; it never rejects. */
   #read(bytes: Buffer): Promise<void> | undefined {
     try {
       for (let at = 0; at < bytes.length && this.socket.writable; ) {
@@ -241,7 +241,7 @@ class VolumeSocket {
     const put = this.#put;
     if (put && !put.sink && !put.isOver) return { used: 0, wait: put.wanted.promise };
     if (!put?.sink) {
-      this.#throwAway(piece.length);
+      this.#discard(piece.length);
       return { used: piece.length };
     }
     if (piece.length > put.remaining) throw new BadFrame('more bytes than Content-Length says');
@@ -254,7 +254,7 @@ class VolumeSocket {
         used += part.length;
         put.remaining -= part.length;
         const wait = put.sink.advance(part.length);
-        this.#tell(put, part.length);
+        this.#reportProgress(put, part.length);
         if (put.remaining === 0) put.end(wait);
         else if (wait) return { used, wait: wait.catch((error: unknown) => put.fail(error)) };
       }
@@ -265,12 +265,12 @@ class VolumeSocket {
     return { used };
   }
 
-  #throwAway(bytes: number): void {
+  #discard(bytes: number): void {
     this.#unwanted += bytes;
     if (this.#unwanted > DRAIN_BYTES) this.socket.destroy();
   }
 
-  #tell(put: SocketPut, bytes: number): void {
+  #reportProgress(put: SocketPut, bytes: number): void {
     put.taken += bytes;
     const now = performance.now();
     if (put.taken - put.told < volumeSocket.tellBytes && now - put.toldAt < volumeSocket.tellMs) return;
@@ -303,7 +303,7 @@ class VolumeSocket {
     this.#put = put;
     this.#unwanted = 0;
     const begin = () => undefined;
-    // A proxy has written its headers into the request, and cannot see this one.
+    // Proxies add their headers to the upgrade request only.
     this.#handle(
       { ...head, forwardedFor: this.#forwardedFor },
       put,

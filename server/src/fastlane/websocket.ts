@@ -1,4 +1,4 @@
-/** What of RFC 6455 a server needs to be sent much and to say little. */
+/** The part of RFC 6455 that a server needs to receive much and send little. */
 import { createHash } from 'node:crypto';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -13,26 +13,26 @@ const CONTROL = 8;
 const MOST_CONTROL_BYTES = 125;
 const MOST_HEAD_BYTES = 14;
 
-/** The client does not keep to the protocol. */
+/** The client violates the protocol. */
 export class BadFrame extends Error {
   override name = 'BadFrame';
 }
 
 export interface Frame {
   opcode: number;
-  /** The last of its message. */
+  /** The last frame of its message. */
   final: boolean;
   length: number;
   /** Four bytes. */
   mask: Buffer;
 }
 
-/** Reads the heads of frames, which come in pieces of any length. */
+/** Reads the heads of frames from pieces of any length. */
 export class FrameHeads {
   readonly #head = Buffer.alloc(MOST_HEAD_BYTES);
   #length = 0;
 
-  /** Takes what belongs to a head from the beginning of these bytes. */
+  /** Consumes the bytes of a head from the beginning of `bytes`. */
   read(bytes: Buffer): { used: number; frame: Frame | undefined } {
     for (let used = 0; used < bytes.length; ) {
       this.#head[this.#length++] = bytes[used++]!;
@@ -50,7 +50,7 @@ export class FrameHeads {
     const short = second & 0x7f;
     const sizeBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
     if ((second & 0x80) === 0) throw new BadFrame('a frame without a mask');
-    if ((first & 0x70) !== 0) throw new BadFrame('a frame of an extension nobody asked for');
+    if ((first & 0x70) !== 0) throw new BadFrame('a frame of an unknown extension');
     if (this.#length < 2 + sizeBytes + 4) return undefined;
     const length =
       sizeBytes === 0
@@ -70,7 +70,7 @@ const STAGE_BYTES = 64 * 1024;
 const memory = new WebAssembly.Memory({ initial: 1 });
 const stage = new Uint8Array(memory.buffer);
 /**
- * Turns the first bytes of the stage, sixteen at once; in JavaScript it would take as long as their SHA-256.
+ * XORs the first bytes of the stage with a word, sixteen at a time; in JavaScript this would take as long as their SHA-256.
  *
  *     (import "" "" (memory 1))
  *     (func (export "turn") (param $end i32) (param $word i32) (local $at i32)
@@ -90,7 +90,7 @@ const { turn } = new WebAssembly.Instance(compiled, { '': { '': memory } }).expo
   turn: (end: number, word: number) => void;
 };
 
-/** Copies bytes of a frame, the first of which is its byte number `position`, and takes the mask off. */
+/** Copies bytes of a frame from its byte number `position` on, and removes the mask. */
 export function unmask(from: Uint8Array, to: Uint8Array, mask: Uint8Array, position: number): void {
   const word = Buffer.from([0, 1, 2, 3].map((at) => mask[(position + at) % 4]!)).readInt32LE();
   for (let at = 0; at < from.length; at += STAGE_BYTES) {
@@ -101,7 +101,7 @@ export function unmask(from: Uint8Array, to: Uint8Array, mask: Uint8Array, posit
   }
 }
 
-/** A frame as a server sends it: whole and without a mask. */
+/** A frame as a server sends it: unfragmented and without a mask. */
 export function frameOf(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   if (length > 0xffff) throw new RangeError('a frame that long is not needed here');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { suite, test } from 'node:test';
@@ -33,6 +33,14 @@ async function pretender(folder: string): Promise<string[]> {
 }
 
 const service = useService();
+
+test('the launcher knows every package that brings Node', async () => {
+  const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  const launcher = await readFile(LAUNCHER, 'utf8');
+  const names = Object.keys(manifest.optionalDependencies).filter((name) => name.startsWith('node-'));
+  assert.ok(names.length > 0);
+  for (const name of names) assert.ok(launcher.includes(`'${name}/bin/node`), name);
+});
 
 suite('szafa: the launcher', () => {
   const shared = useDevice(service);

@@ -190,6 +190,7 @@ export class Api {
     const volumeBytes = call.bytes?.length ?? (streams ? maxBytes : 0);
     const timeoutMs = trait.timeoutMs ?? Math.ceil(QUIET_MS + volumeBytes / SLOW_BYTES_PER_MS);
     const prepared: TransportRequest = {
+      call: { server: this.server, name, params: call.params },
       method: route.method,
       url: `${this.server}${pathOf(name, call.params)}${queryText(call.query)}`,
       headers: this.#headers(call, route.access !== 'open'),

@@ -95,11 +95,11 @@ export {
   type DownloadProgress,
   PIECE_SIZE,
   type ReadableHeader,
-  type ReadOptions,
   RemoteFile,
   type StreamOptions,
 } from './transfers/download/remote-file.ts';
 export { isAhead, type Version } from './transfers/download/versions.ts';
+export type { ReadOptions } from './transfers/download/volume-fetcher.ts';
 export { type ClaimOptions, type Claims, waitFor } from './transfers/upload/claims.ts';
 export type { Journal } from './transfers/upload/journal.ts';
 export type {

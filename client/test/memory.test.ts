@@ -10,8 +10,9 @@ import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSu
 import { downloadToFile } from '../src/node/index.ts';
 import { range } from '../src/pool.ts';
 import { readVolume, volumeReader } from '../src/transfers/calls.ts';
-import { RemoteFile, type VolumeReader } from '../src/transfers/download/remote-file.ts';
-import { inRoom } from '../src/transfers/download/room.ts';
+import { RemoteFile } from '../src/transfers/download/remote-file.ts';
+import type { VolumeReader } from '../src/transfers/download/volume-fetcher.ts';
+import { withVolumeMemory } from '../src/transfers/download/volume-memory.ts';
 import { VolumeMemory } from '../src/transfers/upload/memory.ts';
 import {
   content,
@@ -158,19 +159,19 @@ test('files are fetched at once as far as memory reaches, and who gives up waiti
   const layout = layoutOf(200 * MIB, 64 * MIB);
   const first = Promise.withResolvers<void>();
   const begun: string[] = [];
-  const fetching = inRoom(layout, {}, (lanes) => {
+  const fetching = withVolumeMemory(layout, {}, (lanes) => {
     begun.push(`first, ${lanes} at once`);
     return first.promise;
   });
   const stop = new AbortController();
-  const second = inRoom(layout, { signal: stop.signal }, async () => void begun.push('second'));
-  const small = inRoom(layoutOf(10 * MIB), {}, async () => void begun.push('small'));
+  const second = withVolumeMemory(layout, { signal: stop.signal }, async () => void begun.push('second'));
+  const small = withVolumeMemory(layoutOf(10 * MIB), {}, async () => void begun.push('small'));
   stop.abort(new Error('enough'));
   await assert.rejects(second, /enough/);
   assert.deepEqual(begun, ['first, 1 at once']);
   first.resolve();
   await Promise.all([fetching, small]);
-  await inRoom(layoutOf(64 * MIB), {}, async () => void begun.push('all'));
+  await withVolumeMemory(layoutOf(64 * MIB), {}, async () => void begun.push('all'));
   assert.deepEqual(begun, ['first, 1 at once', 'small', 'all']);
 });
 

@@ -10,7 +10,8 @@ import {
   SzafaError,
   type Transport,
 } from '../../client/src/index.ts';
-import { openFile, type RemoteFile } from '../../client/src/transfers/download/remote-file.ts';
+import { openFile } from '../../client/src/transfers/download/open-file.ts';
+import type { RemoteFile } from '../../client/src/transfers/download/remote-file.ts';
 import {
   changeBag,
   checkBag,

@@ -130,9 +130,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a header that comes with a thumbnail may be of another file',
-    file: 'client/src/transfers/download/remote-file.ts',
-    find: '  checkRecord(record, header);\n  const older = await context.revs?.check(record.file_id',
-    replace: '  const older = await context.revs?.check(record.file_id',
+    file: 'client/src/transfers/download/open-file.ts',
+    find: '  checkRecord(record, header);\n  await requireRev(context, record.file_id',
+    replace: '  await requireRev(context, record.file_id',
     tests: ['client/test/tree-operations.test.ts'],
   },
   {

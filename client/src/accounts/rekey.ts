@@ -2,7 +2,7 @@
 
 import { RetiredKeyError } from '../errors.ts';
 import { type Resealed, type ResealOptions, reseal } from '../files/reseal.ts';
-import type { OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
 import { type AccountContext, type Proof, raiseFloor } from './changes.ts';
 
 /** @public */

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../call.ts';
-import type { OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
 import type { UploadOptions } from '../transfers/upload/options.ts';
 import type { Directories } from './directories.ts';
 import type { Tree } from './tree.ts';

@@ -4,7 +4,7 @@ import { cleanDirName } from '@szafa/protocol';
 import type { CallOptions } from '../call.ts';
 import { ApiError, SzafaError } from '../errors.ts';
 import { unlessAborted } from '../pool.ts';
-import type { OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
 import { type DirEntry, listDirEntries } from './listing.ts';
 import { dirNameOf } from './paths.ts';
 

@@ -10,15 +10,9 @@ import {
 import type { Directory, FileRecord } from '@szafa/protocol';
 import { ApiError, ConflictError, LockedError, SzafaError, WrongPasswordError } from '../errors.ts';
 import { forEach } from '../pool.ts';
-import {
-  forgetNames,
-  nameKind,
-  noteName,
-  type OpenContext,
-  openKept,
-  openUnnamed,
-  otherName,
-} from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
+import { openCached, openUnnamed } from '../transfers/download/open-file.ts';
+import { forgetNames, nameKind, noteName, wrongNameError } from '../transfers/download/record-name.ts';
 import { eachFile } from './calls.ts';
 import { joinPath } from './paths.ts';
 
@@ -204,7 +198,7 @@ async function entryFromHeader(
 ): Promise<Entry> {
   try {
     const header =
-      (await openKept(context, record, signal)) ??
+      (await openCached(context, record, signal)) ??
       (await openUnnamed(context, record.file_id, { record, headOnly: true, signal })).header;
     const kind = await nameKind(context, record, header);
     if (kind === 'sealed') return entryOf(record, dir, header.metadata);
@@ -215,7 +209,7 @@ async function entryFromHeader(
     // A list that was asked for later is older than the header only if the file was renamed once more.
     const isLater = rev > (wrong.get(record.file_id) ?? 0);
     wrong.set(record.file_id, rev);
-    return { ...entry, problem: isLater ? new ConflictError([path]) : otherName() };
+    return { ...entry, problem: isLater ? new ConflictError([path]) : wrongNameError() };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     const entry = entryOf(record, dir);

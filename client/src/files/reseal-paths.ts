@@ -7,7 +7,8 @@ import { type Metadata, parseHeader, resealHeader, sealFileName, utf8 } from '@s
 import { encodeEncParams, limits, type NamesBody } from '@szafa/protocol';
 import { ApiError, ConflictError, NameError, SzafaError } from '../errors.ts';
 import { forEach } from '../pool.ts';
-import { checkRecord, hadName, nameKind, otherName, readHead } from '../transfers/download/remote-file.ts';
+import { checkRecord, readHead } from '../transfers/download/open-file.ts';
+import { hadName, nameKind, wrongNameError } from '../transfers/download/record-name.ts';
 import { eachFile, renameFiles } from './calls.ts';
 import type { TreeContext, TreeOptions } from './context.ts';
 import { plainNameOf } from './display-names.ts';
@@ -89,7 +90,7 @@ async function resealOne(
   if (kind === 'other') {
     // Sealed by the owner, and later than what was seen: another device was faster.
     if (header.before.metadata.rev > (entry.age?.rev ?? 0)) throw new ConflictError([entry.path]);
-    throw otherName();
+    throw wrongNameError();
   }
   const binding = { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
   const file_name =

@@ -19,13 +19,9 @@ import { deliveredBy, type ListedRequest, limits } from '@szafa/protocol';
 import { ApiError, changedAgain, RetiredKeyError, SzafaError, TamperedError } from '../errors.ts';
 import { forEach } from '../pool.ts';
 import { resealOwn } from '../sharing/links.ts';
-import {
-  checkRecord,
-  nameKind,
-  type OpenContext,
-  otherName,
-  readHead,
-} from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
+import { checkRecord, readHead } from '../transfers/download/open-file.ts';
+import { nameKind, wrongNameError } from '../transfers/download/record-name.ts';
 import { readTrashed } from './calls.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from './stored-files.ts';
 
@@ -183,7 +179,7 @@ async function resealFile(
     ? await readTrashed(api, record.file_id, { signal })
     : await readHead(api, record.file_id, signal);
   if (!('szafa' in answer.encParams)) {
-    for (const master of earlier) if (await isNamedBy(master)) throw otherName();
+    for (const master of earlier) if (await isNamedBy(master)) throw wrongNameError();
     return undefined;
   }
   const parsed = parseHeader(answer.encParams);
@@ -206,7 +202,7 @@ async function resealFile(
   if (kind === 'other') {
     // The list may be older than the header; one that was asked for later is so only if the file was renamed once more.
     const { rev } = header.before.metadata;
-    if (rev <= (wrongNames.get(record.file_id) ?? 0)) throw otherName();
+    if (rev <= (wrongNames.get(record.file_id) ?? 0)) throw wrongNameError();
     wrongNames.set(record.file_id, rev);
     return 'renamed';
   }

@@ -2,7 +2,7 @@
 
 import { type Bytes, type ResealedHeader, sealFileName, utf8 } from '@szafa/format';
 import { encodeEncParams, type FileRecord, type NamesBody } from '@szafa/protocol';
-import type { OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
 import { eachFile, renameFiles } from './calls.ts';
 
 /** A file where the service has it. */

@@ -4,7 +4,7 @@ import { type Bytes, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
 import type { CallOptions } from '../call.ts';
 import { SzafaError, TamperedError } from '../errors.ts';
-import { openBeside, openFile } from '../transfers/download/remote-file.ts';
+import { openFile, openWithRecord } from '../transfers/download/open-file.ts';
 import { readThumbnail, storeThumbnail } from './calls.ts';
 import type { TreeContext } from './context.ts';
 import type { Entry } from './listing.ts';
@@ -47,7 +47,7 @@ async function verified(
 ): Promise<Thumbnail> {
   const { engine } = context;
   try {
-    const header = await openBeside(context, record, paramsIn(enc_params), signal);
+    const header = await openWithRecord(context, record, paramsIn(enc_params), signal);
     const { thumbnail } = header.metadata;
     if (thumbnail === undefined || sealed === null) return {};
     const bytes = bytesIn(sealed);

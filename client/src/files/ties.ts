@@ -2,7 +2,8 @@
 
 import { ApiError, SzafaError } from '../errors.ts';
 import { forEach } from '../pool.ts';
-import { describe, type OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
+import { describe } from '../transfers/download/open-file.ts';
 import type { Entry } from './listing.ts';
 import { tieOf } from './newest.ts';
 import { pathIn } from './tree.ts';

@@ -1,8 +1,11 @@
+import type { RouteName } from '@szafa/protocol';
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
 import { partsOf } from './body-parts.ts';
 
 /** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
 export interface TransportRequest {
+  /** The call that this request carries, for transports that treat some calls differently. */
+  call?: { server: string; name: RouteName; params?: Record<string, string | number> | undefined };
   method: string;
   url: string;
   headers: Record<string, string>;

@@ -14,7 +14,7 @@ import {
 } from '@szafa/format';
 import { cleanUsername, headers as headerNames, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
 import { SzafaError } from '../errors.ts';
-import type { OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
 import type { Contacts } from './contacts.ts';
 import { OpenedLink, overOr } from './link-visit.ts';
 import {

@@ -10,7 +10,7 @@ import {
 } from '@szafa/format';
 import { cleanUsername, isUsername } from '@szafa/protocol';
 import { ApiError, ContactChangedError, SzafaError, TamperedError } from '../errors.ts';
-import type { OpenContext } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
 
 /** What a client remembers of another account. @public */
 export interface ContactPin {

@@ -20,7 +20,7 @@ import { joinPath } from '../files/paths.ts';
 import { freePath } from '../files/tree.ts';
 import { forEach } from '../pool.ts';
 import type { VolumeAnswer } from '../transfers/calls.ts';
-import { checkRecord, readHead } from '../transfers/download/remote-file.ts';
+import { checkRecord, readHead } from '../transfers/download/open-file.ts';
 import { listRequests } from './requests.ts';
 
 /** A file that came by a request and was not taken over yet. What is said of it is the visitor's word. @public */

@@ -14,7 +14,8 @@ import {
 import { Api, type ApiOptions, type ByteRange, linkHeaders, type VolumeOptions } from '../call.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
 import { readSharedDigests, readSharedVolume } from '../transfers/calls.ts';
-import { type ReadableHeader, RemoteFile, type VolumeReader } from '../transfers/download/remote-file.ts';
+import { type ReadableHeader, RemoteFile } from '../transfers/download/remote-file.ts';
+import type { VolumeReader } from '../transfers/download/volume-fetcher.ts';
 import { webEngine } from '../web/engine.ts';
 import { type LinkAddress, parseLink } from './address.ts';
 

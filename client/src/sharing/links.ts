@@ -20,7 +20,9 @@ import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts'
 import type { Entry } from '../files/listing.ts';
 import { leadsWithin, ledTo, segmentsOf } from '../files/paths.ts';
 import { forEach } from '../pool.ts';
-import { checkRecord, type OpenContext, readHead, requireName } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
+import { checkRecord, readHead } from '../transfers/download/open-file.ts';
+import { requireName } from '../transfers/download/record-name.ts';
 import { linkText } from './address.ts';
 import { markShared, type ReadHead } from './mark.ts';
 

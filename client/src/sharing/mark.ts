@@ -7,7 +7,9 @@ import { readTrashed } from '../files/calls.ts';
 import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from '../files/stored-files.ts';
 import { forEach } from '../pool.ts';
 import type { VolumeAnswer } from '../transfers/calls.ts';
-import { checkRecord, nameKind, type OpenContext, readHead } from '../transfers/download/remote-file.ts';
+import type { OpenContext } from '../transfers/download/context.ts';
+import { checkRecord, readHead } from '../transfers/download/open-file.ts';
+import { nameKind } from '../transfers/download/record-name.ts';
 
 /** A header that was read a moment ago. */
 export type ReadHead = Pick<VolumeAnswer, 'encParams' | 'encParamsText'>;

@@ -18,7 +18,7 @@ import { extentOf } from '@szafa/format';
 import { ApiError, NetworkError, SzafaError } from '../../errors.ts';
 import { forEach } from '../../pool.ts';
 import type { ReadableHeader, RemoteFile, StreamOptions } from '../../transfers/download/remote-file.ts';
-import { inRoom } from '../../transfers/download/room.ts';
+import { withVolumeMemory } from '../../transfers/download/volume-memory.ts';
 import { waitFor } from '../../transfers/upload/claims.ts';
 import type { Journal } from '../../transfers/upload/journal.ts';
 import { diskPath, realPath } from '../files/disk-path.ts';
@@ -154,7 +154,7 @@ async function fetchMissing(
       throw error;
     }
   };
-  await inRoom(layout, options, (lanes) => forEach(missing, lanes, fetch));
+  await withVolumeMemory(layout, options, (lanes) => forEach(missing, lanes, fetch));
 }
 
 /** Whether a later call can continue: all volumes so far are right, and the rest may still come. */

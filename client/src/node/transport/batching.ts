@@ -2,35 +2,32 @@ import { type BatchedFile, headers as headerNames, limits, pathOf, routes } from
 import type { TransportRequest, TransportResponse } from '../../http/transport.ts';
 import type { NodeTransport } from './transport.ts';
 
-/** What is larger is quick enough by itself, and would keep others waiting. */
+/** Larger files are fast enough alone, and would make the others wait. */
 const SMALL_BYTES = 256 * 1024;
-/** Of one request: what is lost with a connection is sent again. */
+/** Body size of one batch: a lost connection means sending all of it again. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** While one is answered the next one is sent, and a third is gathered. */
-const AT_ONCE = 2;
+/** While one batch is answered, the next is sent, and a third collects files. */
+const PARALLEL = 2;
 
-const FILE = /^(.*)\/api\/transfer\/([\w-]+)\/file$/;
-/** By which all are refused that may be taken one by one. */
-const APART = new Set([400, 403, 404, 405, 409, 411, 413]);
-/** By which a service, or what is before it, says that it never takes them together. */
-const NEVER = new Set([404, 405, 413]);
+/** Statuses for a whole batch after which each file is sent alone. */
+const SEND_ALONE = new Set([400, 403, 404, 405, 409, 411, 413]);
+/** Statuses after which this server, or a proxy before it, gets no batch again. */
+const NEVER_BATCH = new Set([404, 405, 413]);
 
-/** A file of one volume that is to be sent. */
-interface Waiting {
+/** A file of one volume that waits to be sent. */
+interface QueuedFile {
   request: TransportRequest;
   body: Uint8Array;
   file: BatchedFile;
-  /** The address of the service. */
   server: string;
   resolve(response: TransportResponse | Promise<TransportResponse>): void;
   reject(error: unknown): void;
-  /** Called when nobody waits for its answer any more. */
   onAbort?: () => void;
 }
 
 /**
- * Sends small files together where several wait at the same time: one request costs both sides less than many do. To whoever
- * sends them each is a request of its own, with its answer, its progress and its end. So each is tried again by itself, under the id that it had.
+ * Sends small files together if several wait at the same time: one request costs both sides less than many. Each caller still sees a
+ * request of its own, with its response, progress and cancellation, so each file is retried alone under its transfer id.
  */
 export function batching(transport: NodeTransport): NodeTransport {
   const batches = new Batches(transport);
@@ -38,65 +35,68 @@ export function batching(transport: NodeTransport): NodeTransport {
   return Object.assign(send, { close: () => transport.close() });
 }
 
-const isAborted = ({ request }: Waiting) => request.signal?.aborted === true;
+const isAborted = ({ request }: QueuedFile) => request.signal?.aborted === true;
 
 class Batches {
   readonly #transport: NodeTransport;
-  #waiting: Waiting[] = [];
-  /** Memory for bodies that others have been sent from. */
+  #queue: QueuedFile[] = [];
+  /** Memory of earlier bodies. */
   readonly #spare: ArrayBuffer[] = [];
-  /** Services that take no files together. */
-  readonly #apart = new Set<string>();
+  /** Servers that take no batches. */
+  readonly #unable = new Set<string>();
   #running = 0;
-  #gathering: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Immediate | undefined;
 
   constructor(transport: NodeTransport) {
     this.#transport = transport;
   }
 
-  /** Undefined for what goes by itself. */
+  /** Queues a small file; returns undefined for any other request. */
   send(request: TransportRequest): Promise<TransportResponse> | undefined {
-    const { method, body, headers, signal } = request;
-    const init = headers[headerNames.init];
-    if (method !== 'PUT' || init === undefined || !(body instanceof Uint8Array)) return undefined;
-    const [, server, transferId] = FILE.exec(request.url) ?? [];
-    const isSmall = body.length <= SMALL_BYTES;
-    if (!isSmall || server === undefined || this.#apart.has(server) || signal?.aborted) return undefined;
+    const { call, body, headers, signal } = request;
+    if (call?.name !== 'writeFile' || !(body instanceof Uint8Array) || body.length > SMALL_BYTES)
+      return undefined;
+    const { server, params = {} } = call;
+    if (this.#unable.has(server) || signal?.aborted) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
-    const file = { transfer_id: transferId!, init, size: body.length };
-    const one: Waiting = { request, body, server, file, resolve, reject };
+    const file = {
+      transfer_id: String(params['transfer_id']),
+      init: headers[headerNames.init]!,
+      size: body.length,
+    };
+    const queued: QueuedFile = { request, body, server, file, resolve, reject };
     const abort = () => {
       reject(signal!.reason);
-      one.onAbort?.();
+      queued.onAbort?.();
     };
     signal?.addEventListener('abort', abort, { once: true });
-    this.#waiting.push(one);
-    // Whoever comes in this turn of the event loop comes along.
-    this.#gathering ??= setImmediate(() => {
-      this.#gathering = undefined;
-      this.#go();
+    this.#queue.push(queued);
+    // Files of one turn of the event loop go together.
+    this.#timer ??= setImmediate(() => {
+      this.#timer = undefined;
+      this.#start();
     });
     return promise.finally(() => signal?.removeEventListener('abort', abort));
   }
 
-  #go(): void {
-    this.#waiting = this.#waiting.filter((one) => !isAborted(one));
-    while (this.#running < AT_ONCE && this.#waiting.length > 0) {
+  #start(): void {
+    this.#queue = this.#queue.filter((one) => !isAborted(one));
+    while (this.#running < PARALLEL && this.#queue.length > 0) {
       this.#running++;
       const some = this.#next();
-      void (some.length > 1 ? this.#together(some) : this.#apartFrom(some)).finally(() => {
+      void (some.length > 1 ? this.#sendTogether(some) : this.#sendAlone(some)).finally(() => {
         this.#running--;
-        this.#go();
+        this.#start();
       });
     }
   }
 
-  /** Those that waited for longest, of one service and caller. */
-  #next(): Waiting[] {
-    const { server, request } = this.#waiting[0]!;
+  /** Takes the oldest files of one server and token from the queue. */
+  #next(): QueuedFile[] {
+    const { server, request } = this.#queue[0]!;
     const { authorization } = request.headers;
     let bytes = 0;
-    const some = this.#waiting
+    const some = this.#queue
       .filter((one) => one.server === server && one.request.headers['authorization'] === authorization)
       .slice(0, limits.batchFiles)
       .filter(({ file }) => {
@@ -104,11 +104,11 @@ class Batches {
         return bytes <= MOST_BYTES;
       });
     const taken = new Set(some);
-    this.#waiting = this.#waiting.filter((one) => !taken.has(one));
+    this.#queue = this.#queue.filter((one) => !taken.has(one));
     return some;
   }
 
-  async #apartFrom(some: Waiting[]): Promise<void> {
+  async #sendAlone(some: QueuedFile[]): Promise<void> {
     const sent = some.map((one) => {
       const response = this.#transport(one.request);
       one.resolve(response);
@@ -117,15 +117,15 @@ class Batches {
     await Promise.allSettled(sent);
   }
 
-  async #together(some: Waiting[]): Promise<void> {
-    const body = bodyOf(some, this.#spare.pop());
+  async #sendTogether(some: QueuedFile[]): Promise<void> {
+    const body = joinBodies(some, this.#spare.pop());
     try {
-      const response = await this.#transport(requestOf(some, body));
-      const answers = response.status === 200 ? answersIn(response, some.length) : undefined;
+      const response = await this.#transport(batchRequest(some, body));
+      const answers = response.status === 200 ? splitAnswer(response, some.length) : undefined;
       if (answers) for (const [at, one] of some.entries()) one.resolve(answers[at]!);
-      else if (response.status === 200 || APART.has(response.status)) {
-        if (response.status === 200 || NEVER.has(response.status)) this.#apart.add(some[0]!.server);
-        await this.#apartFrom(some);
+      else if (response.status === 200 || SEND_ALONE.has(response.status)) {
+        if (response.status === 200 || NEVER_BATCH.has(response.status)) this.#unable.add(some[0]!.server);
+        await this.#sendAlone(some);
       } else for (const one of some) one.resolve(response);
     } catch (error) {
       for (const one of some) one.reject(error);
@@ -135,7 +135,7 @@ class Batches {
   }
 }
 
-function bodyOf(some: Waiting[], memory: ArrayBuffer | undefined): Uint8Array {
+function joinBodies(some: QueuedFile[], memory: ArrayBuffer | undefined): Uint8Array {
   const line = Buffer.from(`${JSON.stringify({ files: some.map(({ file }) => file) })}\n`);
   const length = some.reduce((sum, { file }) => sum + file.size, line.length);
   const isEnough = memory !== undefined && memory.byteLength >= length;
@@ -149,8 +149,8 @@ function bodyOf(some: Waiting[], memory: ArrayBuffer | undefined): Uint8Array {
   return body;
 }
 
-function requestOf(some: Waiting[], body: Uint8Array): TransportRequest {
-  const [{ request, server }] = some as [Waiting];
+function batchRequest(some: QueuedFile[], body: Uint8Array): TransportRequest {
+  const [{ request, server }] = some as [QueuedFile];
   const { [headerNames.init]: _, ...headers } = request.headers;
   const ended = new AbortController();
   for (const one of some) {
@@ -160,27 +160,28 @@ function requestOf(some: Waiting[], body: Uint8Array): TransportRequest {
   }
   return {
     ...request,
+    call: { server, name: 'writeFiles' },
     method: routes.writeFiles.method,
     url: server + pathOf('writeFiles'),
     headers,
     body,
     signal: ended.signal,
     timeoutMs: some.reduce((sum, one) => sum + one.request.timeoutMs, 0),
-    onBytes: sharesOf(some, body.length),
+    onBytes: progressOf(some, body.length),
   };
 }
 
-/** Tells each how much of it has left, as the bytes of all of them leave. */
-function sharesOf(some: Waiting[], total: number): (bytes: number) => void {
+/** Reports the bytes of the whole batch to the files that they belong to. */
+function progressOf(some: QueuedFile[], total: number): (bytes: number) => void {
   let moved = 0;
   let end = total - some.reduce((sum, { file }) => sum + file.size, 0);
-  const shares = some.map(({ request, file }) => {
+  const ranges = some.map(({ request, file }) => {
     const start = end;
     end += file.size;
     return { request, start, end };
   });
   return (bytes) => {
-    for (const { request, start, end } of shares) {
+    for (const { request, start, end } of ranges) {
       const count = Math.min(moved + bytes, end) - Math.max(moved, start);
       if (count > 0) request.onBytes?.(count);
     }
@@ -188,8 +189,8 @@ function sharesOf(some: Waiting[], total: number): (bytes: number) => void {
   };
 }
 
-/** An answer for each, as it would have been by itself; undefined where it is not of that form. */
-function answersIn({ header, body }: TransportResponse, count: number): TransportResponse[] | undefined {
+/** Returns a response for each file, as if it had been sent alone; undefined if the answer has another form. */
+function splitAnswer({ header, body }: TransportResponse, count: number): TransportResponse[] | undefined {
   let files: unknown;
   try {
     ({ files } = JSON.parse(new TextDecoder().decode(body)) as { files: unknown });

@@ -1,6 +1,5 @@
 import {
   type DescribedFile,
-  type Engine,
   fromUtf8,
   KNOWN_FIELDS,
   labels,
@@ -10,30 +9,23 @@ import {
   utf8,
 } from '@szafa/format';
 import type { FileRecord } from '@szafa/protocol';
-import type { Keys } from '../../accounts/keys.ts';
-import type { SeenRevs } from '../../files/seen-revs.ts';
+import type { OpenContext } from './context.ts';
 
-/** What a header says, as far as a list of versions goes. */
+/** The part of a header that a list of versions shows. */
 export type Summary = Pick<DescribedFile, 'fileId' | 'metadata'>;
 
-interface Context {
-  engine: Engine;
-  keys: Keys;
-  revs?: SeenRevs | undefined;
-}
-
-/** Beside enc_params in the cache. */
+/** Added to the enc_params in the cache. */
 const KEY = 'summary';
 
 const boundTo = ({ file_id, file_name, sha256, size, chunk_count }: FileRecord) =>
   JSON.stringify([file_id, file_name, sha256, size, chunk_count, KNOWN_FIELDS]);
 
 /**
- * A header that was opened and found to belong to this record, for the cache. It needs no key of its own then: to read it again takes a
- * third of the time, and a folder that is put once more asks for thousands.
+ * Adds the summary of a verified header to its enc_params, for the cache. Reading it takes a third of the time of opening the header, and
+ * uploading a folder again reads thousands.
  */
 export async function withSummary(
-  { engine, keys }: Context,
+  { engine, keys }: OpenContext,
   record: FileRecord,
   params: Record<string, unknown>,
   { fileId, metadata }: Summary,
@@ -43,9 +35,9 @@ export async function withSummary(
   return { ...params, [KEY]: await sealShort(engine, key, labels.summary, padText(utf8(text))) };
 }
 
-/** Undefined where there is none, or one of another record, of before the newest master key, or of a client that knows other fields. */
+/** Returns undefined if there is none, or it was made for another record, under another master key, or with other metadata fields. */
 export async function openSummary(
-  { engine, keys, revs }: Context,
+  { engine, keys, revs }: OpenContext,
   record: FileRecord,
   params: Record<string, unknown>,
   signal?: AbortSignal,

@@ -3,29 +3,29 @@ import { ApiError, SzafaError, UnsupportedError } from '../../errors.ts';
 import type { Entry } from '../../files/listing.ts';
 import { newestFirst, tieOf } from '../../files/newest.ts';
 import { forEach } from '../../pool.ts';
-import { describe, type OpenContext } from './remote-file.ts';
+import type { OpenContext } from './context.ts';
+import { describe } from './open-file.ts';
 
-/** One of several files of a name, opened as far as its header. @public */
+/** One of several files with the same path. @public */
 export interface Version {
   entry: Entry;
-  /** Absent for a file of another client, and where there is a problem. */
+  /** Absent for files of other clients, and if there is a problem. */
   metadata?: Metadata;
-  /** Why it may not be taken: changed, under another key, or another file than its name says. */
+  /** Why it must not be used: changed, sealed with another key, or under a wrong name. */
   problem?: SzafaError;
 }
 
 const PARALLEL = 8;
 const DAY_MS = 86_400_000;
 
-/** Uploaded at a time that has not come yet: a clock is wrong, here or where it was uploaded. @public */
+/** Whether the upload time is in the future: a clock is wrong, here or on the uploading device. @public */
 export function isAhead({ added }: Pick<Metadata, 'added'>, now = Date.now()): boolean {
   return added > now + DAY_MS;
 }
 
 /**
- * The entries, newest first by what is sealed into each: order and times of the list are the service's word. It can
- * still withhold the newest. Files of other clients come after ours, as the list has them; those with a problem are last.
- * What was removed meanwhile is left out.
+ * Sorts entries of one path, newest first, by their sealed metadata: order and times of the list are the server's claim. The server can
+ * still withhold the newest. Files of other clients come after ours, and those with a problem last. Removed files are left out.
  */
 export async function versionsOf(
   context: OpenContext,
@@ -34,7 +34,7 @@ export async function versionsOf(
 ): Promise<Version[]> {
   const [only] = entries;
   if (only && entries.length === 1) {
-    // Most have one version, and there may be thousands of them.
+    // A shortcut for the usual case.
     const one = await rank(context, only, signal);
     return one ? [one.version] : [];
   }
@@ -48,10 +48,10 @@ export async function versionsOf(
 
 interface Ranked {
   version: Version;
-  /** `gen`; below zero where there is none. */
+  /** `gen`, or a negative rank. */
   gen: number;
   added: number;
-  /** Of two uploads at the same millisecond every device takes the same one. */
+  /** Makes all devices choose the same of two uploads in one millisecond. */
   tie: string;
 }
 

@@ -5,18 +5,18 @@ import { unlessAborted } from '../../pool.ts';
 
 interface Sources {
   engine: Engine;
-  /** The list as the service gives it. */
+  /** Fetches the list of digests. */
   list(): Promise<Uint8Array>;
-  /** The digest of a volume that is read for it, of a service that gives no list. */
+  /** Reads a volume for its digest, if the server has no list. */
   ofVolume(idx: number): Promise<Bytes>;
 }
 
-/** A service that does not know the request. */
+/** Statuses of a server that does not know the route. */
 const UNKNOWN = new Set([404, 405, 501]);
 
 /**
- * The digests of a file's volumes, proven by `total_sha256`, which only the owner can seal. A file key opens volumes and can make them, and
- * others may have it: no byte of a volume is used before its digest is the one in this list.
+ * The digests of a file's volumes, verified by `total_sha256`, which only the owner can seal. Anyone with the file key can make volumes,
+ * so no byte of a volume may be used before its digest is found in this list.
  */
 export class VolumeDigests {
   readonly #sources: Sources;
@@ -31,10 +31,10 @@ export class VolumeDigests {
     this.#total = totalSha256;
   }
 
-  /** Fetches the list and checks it, once. A file of one volume needs none. */
+  /** Fetches and verifies the list, once. A file of one volume needs none. */
   async prove(signal: AbortSignal | undefined): Promise<Uint8Array | undefined> {
     if (this.#layout.count === 1) return undefined;
-    // Without a signal, since others wait for it too.
+    // Without a signal, since other callers share it.
     this.#proven ??= this.#fetch().catch((error) => {
       this.#proven = undefined;
       throw error;
@@ -70,11 +70,11 @@ export class VolumeDigests {
     return list;
   }
 
-  /** Every volume is read once for its digest, and once more for its bytes. */
+  /** Reads every volume for its digest; later it is read again for its bytes. */
   async #readAll(): Promise<Bytes> {
     const digests: Bytes[] = [];
     while (digests.length < this.#layout.count) {
-      if (this.#waiting === 0) throw new DOMException('nobody waits for it any more', 'AbortError');
+      if (this.#waiting === 0) throw new DOMException('no caller is waiting', 'AbortError');
       digests.push(await this.#sources.ofVolume(digests.length + 1));
     }
     return concat(...digests);

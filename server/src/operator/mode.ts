@@ -87,13 +87,14 @@ export function guarded(volumes: VolumeStore, mode: Mode): VolumeStore {
       return call(...args);
     };
   };
-  const methods = new Map<string | symbol, unknown>();
+  /** By the method that they guard, which tests replace. */
+  const methods = new Map<unknown, unknown>();
   return new Proxy(volumes, {
     get: (_, name) => {
       const found: unknown = Reflect.get(volumes, name);
       if (typeof found !== 'function') return found;
-      if (!methods.has(name)) methods.set(name, guard(name, found.bind(volumes)));
-      return methods.get(name);
+      if (!methods.has(found)) methods.set(found, guard(name, found.bind(volumes)));
+      return methods.get(found);
     },
   });
 }

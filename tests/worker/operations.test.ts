@@ -97,7 +97,7 @@ test('what goes to the trash while its list is read can be brought back, and wha
   assert.equal(ids.length, 3);
   await operations.restoreFiles('id', ids);
   assert.deepEqual((await files()).sort(), ['a/one', 'a/two', 'three']);
-  // RequestLists about one; another device adds one.
+  // Asked about one; another device adds one.
   await szafa.trash([(await szafa.tree()).file('three')!.entry]);
   const [asked] = await operations.listTrash();
   await szafa.trash([(await szafa.tree()).file('a/one')!.entry]);

@@ -20,7 +20,7 @@ import {
   CurrentPassword,
   Fold,
   Foot,
-  type Opened,
+  type OpenForm,
   type PartProps,
   requireSignedIn,
   StatusLine,
@@ -148,7 +148,7 @@ function Sessions({ sessions, onChange }: { sessions: SessionRow[]; onChange(): 
 export function AccountPanel() {
   const overview = useSignal<AccountOverview | null>(null);
   const trouble = useSignal<Fault | null>(null);
-  const opened = useSignal<Opened>(null);
+  const opened = useSignal<OpenForm>(null);
   const changed = useSignal('');
   const refresh = async () => {
     try {

@@ -12,15 +12,15 @@ import { text } from '../core/text/index.ts';
 import { account } from './session.ts';
 
 const words = text.account;
-export type Opened = 'password' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
+export type OpenForm = 'password' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
 
 export interface PartProps {
   /** Which of the forms is open. */
-  opened: Signal<Opened>;
+  opened: Signal<OpenForm>;
 }
 
 interface FoldProps extends PartProps {
-  name: Exclude<Opened, null>;
+  name: Exclude<OpenForm, null>;
   danger?: boolean;
   children: ComponentChildren;
 }

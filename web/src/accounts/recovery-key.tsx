@@ -53,7 +53,7 @@ interface StageProps {
 }
 type Stage = 'shown' | 'asked' | 'warned';
 
-function Shown({ groups, isWish, go, sheet, username }: StageProps & { sheet: string; username: string }) {
+function ShowKey({ groups, isWish, go, sheet, username }: StageProps & { sheet: string; username: string }) {
   return (
     <>
       <p>{words.what}</p>
@@ -79,7 +79,7 @@ function Shown({ groups, isWish, go, sheet, username }: StageProps & { sheet: st
   );
 }
 
-function RequestLists({ groups, isWish, go }: StageProps) {
+function ConfirmKey({ groups, isWish, go }: StageProps) {
   const typed = useSignal('');
   const password = useSignal('');
   const eye = useSignal(false);
@@ -126,7 +126,7 @@ function RequestLists({ groups, isWish, go }: StageProps) {
   );
 }
 
-function Warned({ go }: StageProps) {
+function SkipWarning({ go }: StageProps) {
   return (
     <>
       <p class="caution">
@@ -161,9 +161,9 @@ export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.valu
       <h1 ref={title} tabIndex={-1}>
         {words.title}
       </h1>
-      {stage.value === 'shown' && <Shown {...rest} sheet={sheet} username={username} />}
-      {stage.value === 'asked' && <RequestLists {...rest} />}
-      {stage.value === 'warned' && <Warned {...rest} />}
+      {stage.value === 'shown' && <ShowKey {...rest} sheet={sheet} username={username} />}
+      {stage.value === 'asked' && <ConfirmKey {...rest} />}
+      {stage.value === 'warned' && <SkipWarning {...rest} />}
     </SignInLayout>
   );
 }

@@ -18,9 +18,9 @@ interface Words {
   doing(count: number, all: number): string;
   done(count: number): string;
   failed(why: string): string;
-  /** StatusLine where a part of it was done. */
+  /** If only a part was done. */
   partly?(why: string): string;
-  /** StatusLine where it cannot be seen whether anything was. */
+  /** If the result is unknown. */
   unsure?(why: string): string;
 }
 

@@ -13,11 +13,11 @@ export interface SealJob {
   size: number;
 }
 
-export interface Sealed {
+export interface SealResult {
   memory: ArrayBuffer;
   digest: Uint8Array<ArrayBuffer>;
 }
-export type SealAnswer = { id: number } & (Sealed | { error: string });
+export type SealAnswer = { id: number } & (SealResult | { error: string });
 
 const scope = globalThis as unknown as {
   postMessage(message: SealAnswer, transfer?: Transferable[]): void;

@@ -16,9 +16,9 @@ import {
   upload,
 } from '../transfers/transfers.ts';
 
-type Shown = { at: 'opening' } | { at: 'open'; asked: RequestTerms } | { at: 'fault'; fault: Fault };
+type PageState = { at: 'opening' } | { at: 'open'; asked: RequestTerms } | { at: 'fault'; fault: Fault };
 
-export const shown = signal<Shown>({ at: 'opening' });
+export const shown = signal<PageState>({ at: 'opening' });
 /** Files are over the page. */
 export const filesOver = signal(false);
 /** Bytes of each file that was sent from this tab, whether its row is still there or not. */

@@ -41,7 +41,7 @@ function Chooser() {
   );
 }
 
-function Ask({ asked }: { asked: RequestTerms }) {
+function RequestCard({ asked }: { asked: RequestTerms }) {
   const { files, bytes: room, expiresAt, note } = asked;
   return (
     <section class="visitor-card">
@@ -71,7 +71,7 @@ function Ask({ asked }: { asked: RequestTerms }) {
 }
 
 /** Stays when the rows are gone, so that the sender sees that the files have arrived. */
-function Sent() {
+function SentSummary() {
   const { files, bytes: size } = sent.value;
   return (
     <div role="status">
@@ -96,7 +96,7 @@ function Inside(): ComponentChildren {
     case 'fault':
       return <LinkFailed fault={now.fault} onRetry={() => void begin()} />;
     default:
-      return <Ask asked={now.asked} />;
+      return <RequestCard asked={now.asked} />;
   }
 }
 
@@ -108,7 +108,7 @@ export function SenderPage() {
         <Banner />
         <Inside />
         <TransferPanel />
-        <Sent />
+        <SentSummary />
         <VisitorFoot lines={words.trust} />
       </main>
       <Notices />

@@ -38,7 +38,7 @@ const worker = globalThis as unknown as Worker;
 worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
 worker.addEventListener('message', (event) => {
   const { data } = event;
-  // RequestLists by a tab that has none: at its first visit, and after a reload that passed the service worker by.
+  // For a tab without one: at its first visit, and after a reload that bypassed the service worker.
   if (data === 'claim') event.waitUntil(worker.clients.claim());
   else event.waitUntil(keep(data.keep));
 });

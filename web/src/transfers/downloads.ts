@@ -12,14 +12,14 @@ const { showSaveFilePicker } = window as {
 };
 
 /** A download into a picked file, or through the service worker. */
-interface Saved {
+interface SaveJob {
   name: string;
   size: number;
   into(id: string, handle: FileSystemFileHandle): Promise<void>;
   serve: (id: string) => Parameters<typeof saveByBrowser>[1];
 }
 
-async function save({ name, size, into, serve }: Saved): Promise<void> {
+async function save({ name, size, into, serve }: SaveJob): Promise<void> {
   const asked = visit;
   try {
     if (showSaveFilePicker) {

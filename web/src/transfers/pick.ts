@@ -14,9 +14,9 @@ interface HandleItem extends DataTransferItem {
 }
 
 /** A file below a folder, or the name of a folder that is empty. */
-type Found = ChosenFile | string;
+type FolderEntry = ChosenFile | string;
 
-async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncGenerator<Found> {
+async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncGenerator<FolderEntry> {
   let isEmpty = true;
   for await (const handle of folder.values()) {
     isEmpty = false;
@@ -30,7 +30,7 @@ async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncG
   if (isEmpty) yield prefix.slice(0, -1);
 }
 
-async function* belowEntry(folder: FileSystemDirectoryEntry, prefix: string): AsyncGenerator<Found> {
+async function* belowEntry(folder: FileSystemDirectoryEntry, prefix: string): AsyncGenerator<FolderEntry> {
   const reader = folder.createReader();
   const page = () => new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
   let isEmpty = true;
@@ -48,7 +48,7 @@ async function* belowEntry(folder: FileSystemDirectoryEntry, prefix: string): As
   if (isEmpty) yield prefix.slice(0, -1);
 }
 
-async function folderBatch(folder: string, inside: AsyncIterable<Found>): Promise<Batch> {
+async function folderBatch(folder: string, inside: AsyncIterable<FolderEntry>): Promise<Batch> {
   const batch: Batch = { folder, chosen: [], empty: [] };
   for await (const found of inside) {
     if (typeof found === 'string') batch.empty.push(found);

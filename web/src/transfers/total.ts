@@ -1,7 +1,7 @@
 /** All transfers as one: how far they are together, and in which order a person wants to see them. */
 import { effect, signal } from '@preact/signals';
 import { Rate } from './rate.ts';
-import { active, type State, type Transfer, transfers } from './transfers.ts';
+import { active, type Transfer, type TransferState, transfers } from './transfers.ts';
 
 export interface Total {
   /** Files, and bytes of them. */
@@ -15,7 +15,7 @@ export interface Total {
 
 const EVERY_MS = 500;
 /** Stopped transfers count again once they resume. */
-const COUNTED: readonly State[] = ['waiting', 'running', 'done'];
+const COUNTED: readonly TransferState[] = ['waiting', 'running', 'done'];
 
 const rate = new Rate();
 /** Null if nothing is running. */
@@ -57,7 +57,7 @@ effect(() => {
 
 /** Running first, then those that need attention, then waiting (next first), then done (newest first). */
 export function sortTransfers(all: readonly Transfer[]): Transfer[] {
-  const of = (...states: State[]) => all.filter(({ live }) => states.includes(live.value.state));
+  const of = (...states: TransferState[]) => all.filter(({ live }) => states.includes(live.value.state));
   return [
     ...of('running').reverse(),
     ...of('failed', 'interrupted', 'paused'),

@@ -14,12 +14,12 @@ import {
   cancel,
   clearFinished,
   dismiss,
-  type Live,
   pause,
   reopen,
   resume,
   resumeChosen,
   type Transfer,
+  type TransferStatus,
   transfers,
 } from './transfers.ts';
 
@@ -33,7 +33,7 @@ function pace(rate: number, left: number): string[] {
   return rate > 0 && connected.value ? [words.rate(bytes(rate)), words.left(duration(left / rate))] : [];
 }
 
-function status({ size, note, kind }: Transfer, live: Live): string {
+function status({ size, note, kind }: Transfer, live: TransferStatus): string {
   const { state, moving, done, rate, fault } = live;
   const amount = `${bytes(done)} / ${bytes(size)}`;
   if (state === 'failed' && fault) return explain(fault);

@@ -9,10 +9,10 @@ import { text } from '../core/text/index.ts';
 import { lastOf } from '../core/tree.ts';
 import { Rate } from './rate.ts';
 
-export type State = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
+export type TransferState = 'waiting' | 'running' | 'paused' | 'failed' | 'interrupted' | 'done';
 
-export interface Live {
-  state: State;
+export interface TransferStatus {
+  state: TransferState;
   /** Something was heard of it since it was started. */
   moving: boolean;
   done: number;
@@ -25,7 +25,7 @@ export interface Transfer {
   kind: 'upload' | 'download';
   name: string;
   size: number;
-  live: Signal<Live>;
+  live: Signal<TransferStatus>;
   rate: Rate;
   /** Bytes of an upload that the server has; it resumes from there. */
   stored: number;
@@ -62,7 +62,7 @@ export function onProgress({ id, done, stored }: Progress): void {
   if (state === 'paused') set(transfer, { done: transfer.stored });
 }
 
-function set(transfer: Transfer, change: Partial<Live>): void {
+function set(transfer: Transfer, change: Partial<TransferStatus>): void {
   transfer.live.value = { ...transfer.live.peek(), ...change };
 }
 
@@ -82,8 +82,8 @@ export function addDownload(
   add([{ id, kind: 'download', name, size, live, rate: new Rate(), stored: 0, run: () => run(id) }]);
 }
 
-function fresh(state: State): Signal<Live> {
-  return signal<Live>({ state, moving: false, done: 0, rate: 0 });
+function fresh(state: TransferState): Signal<TransferStatus> {
+  return signal<TransferStatus>({ state, moving: false, done: 0, rate: 0 });
 }
 
 /** Starts what waits, oldest first. */

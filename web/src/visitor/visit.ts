@@ -5,13 +5,13 @@ import type { Fault } from '../core/bridge/messages.ts';
 import { call, faultOf } from '../core/call.ts';
 import { onReconnect } from '../core/connection.ts';
 
-type Shown =
+type PageState =
   | { at: 'opening' }
   | { at: 'locked' }
   | ({ at: 'open' } & SharedFiles)
   | { at: 'fault'; fault: Fault };
 
-export const shown = signal<Shown>({ at: 'opening' });
+export const shown = signal<PageState>({ at: 'opening' });
 export const visited = signal<LinkTerms | null>(null);
 
 const ticketKey = () => `szafa-ticket ${globalThis.location.pathname}`;

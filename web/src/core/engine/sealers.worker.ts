@@ -1,6 +1,6 @@
 import { type BlobSource, type SealedSegments, SzafaError, type VolumeKey } from '@szafa/client';
 import { sealedSize } from '@szafa/format';
-import type { SealAnswer, Sealed, SealJob } from '../../sealer/main.ts';
+import type { SealAnswer, SealJob, SealResult } from '../../sealer/main.ts';
 import sealerUrl from '../../sealer/main.ts?worker&url';
 import { scriptPolicy } from '../bridge/scripts.ts';
 
@@ -11,7 +11,7 @@ const MOST_FREE = 8;
 interface Sealer {
   worker: Worker;
   /** By the number of the job. */
-  waiting: Map<number, PromiseWithResolvers<Sealed>>;
+  waiting: Map<number, PromiseWithResolvers<SealResult>>;
 }
 
 /** Workers that seal volumes, started when the first one is needed. */
@@ -44,13 +44,13 @@ export class Sealers {
     return at < 0 ? new ArrayBuffer(size) : this.#free.splice(at, 1)[0]!;
   }
 
-  async #run(job: Omit<SealJob, 'id'>): Promise<Sealed> {
+  async #run(job: Omit<SealJob, 'id'>): Promise<SealResult> {
     if (this.#sealers.length === 0) this.#start();
     const { worker, waiting } = this.#sealers.reduce((least, one) =>
       one.waiting.size < least.waiting.size ? one : least,
     );
     const id = ++this.#last;
-    const sealed = Promise.withResolvers<Sealed>();
+    const sealed = Promise.withResolvers<SealResult>();
     waiting.set(id, sealed);
     worker.postMessage({ id, ...job }, [job.memory]);
     return sealed.promise;

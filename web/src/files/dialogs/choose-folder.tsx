@@ -13,7 +13,7 @@ import { NameForm } from './name-dialogs.tsx';
 
 interface FolderPickerProps {
   title: string;
-  /** ChosenFile at first. */
+  /** Selected at first. */
   home: string;
   act: string;
   refused?(folder: Folder): string | undefined;

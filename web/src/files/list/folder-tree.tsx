@@ -15,12 +15,12 @@ const MOST_SHOWN = 300;
 /** Something that is held over a folder unfolds it. */
 const UNFOLD_MS = 800;
 
-interface Shown {
+interface VisibleFolder {
   folder: Folder;
   level: number;
 }
 
-function* shownBelow(folder: Folder, level: number, open: ReadonlySet<string>): Generator<Shown> {
+function* shownBelow(folder: Folder, level: number, open: ReadonlySet<string>): Generator<VisibleFolder> {
   yield { folder, level };
   if (!open.has(folder.path)) return;
   const inner = folder.folders.toSorted(byName);
@@ -44,7 +44,7 @@ interface FolderTreeProps {
   current: string | undefined;
   /** Not to be chosen, with the reason. */
   refused?(folder: Folder): string | undefined;
-  /** StatusLine beside the name. */
+  /** Shown beside the name. */
   note?(folder: Folder): string | undefined;
   onChoose(folder: Folder): void;
   onKey?(event: KeyboardEvent, folder: Folder): boolean;
@@ -78,7 +78,7 @@ export function FolderTree(props: FolderTreeProps) {
     for (const item of items) if (item.dataset['path'] === path) item.focus();
   };
 
-  const onKeyDown = (event: KeyboardEvent, { folder }: Shown) => {
+  const onKeyDown = (event: KeyboardEvent, { folder }: VisibleFolder) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const at = shown.findIndex((one) => one.folder === folder);
     const { path } = folder;

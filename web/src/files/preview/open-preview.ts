@@ -6,7 +6,7 @@ import { languageOf, readable } from './reader.ts';
 
 export const TEXT_BYTES = 512 * 1024;
 
-export interface Opened {
+export interface PreviewContent {
   fileId: string;
   info: FileInfo;
   /** The address of the file itself. */
@@ -17,7 +17,7 @@ export interface Opened {
 }
 
 /** Reads as much of a file as its preview needs. When `signal` aborts, its addresses end. */
-export async function openPreview(item: Item, signal: AbortSignal): Promise<Opened> {
+export async function openPreview(item: Item, signal: AbortSignal): Promise<PreviewContent> {
   const { fileId, name } = item;
   const info = await call('info', fileId);
   if (info.size === 0 || info.type === '') return { fileId, info };

@@ -8,7 +8,7 @@ import { bytes, fullDate } from '../../core/format.ts';
 import { setTo } from '../../core/signals.ts';
 import { explain, text } from '../../core/text/index.ts';
 import { download } from '../../transfers/downloads.ts';
-import { type Opened, openPreview, TEXT_BYTES } from './open-preview.ts';
+import { openPreview, type PreviewContent, TEXT_BYTES } from './open-preview.ts';
 import { Picture } from './preview-picture.tsx';
 import { Frame, Text } from './preview-text.tsx';
 import { Zoom } from './zoom.ts';
@@ -17,16 +17,16 @@ import { Zoom } from './zoom.ts';
 const SWIPE_PX = 60;
 const PAN_PX = 80;
 
-interface ShownProps {
+interface PreviewBodyProps {
   item: Item;
-  opened: Opened;
+  opened: PreviewContent;
   zoom: Zoom;
   /** A text as it is, not as it reads. */
   asSource: boolean;
   onFail(): void;
 }
 
-function Shown({ item, opened, zoom, asSource, onFail }: ShownProps) {
+function PreviewBody({ item, opened, zoom, asSource, onFail }: PreviewBodyProps) {
   const { info, url, content, page } = opened;
   const { name } = item;
   if (info.size === 0) return <Placard icon={iconOf(name)} title={text.preview.empty} />;
@@ -53,7 +53,7 @@ function Shown({ item, opened, zoom, asSource, onFail }: ShownProps) {
 }
 
 /** When it was added, as the list says, and when the file itself was last changed. */
-function about(item: Item, opened: Opened | null): string {
+function about(item: Item, opened: PreviewContent | null): string {
   const { info } = opened ?? {};
   const parts = [bytes(info?.size ?? item.size)];
   if (item.createdAt > 0) parts.push(text.preview.added(fullDate(item.createdAt)));
@@ -85,7 +85,7 @@ interface PreviewProps {
 }
 
 export function Preview({ item, among, now: current, onShow, onClose }: PreviewProps) {
-  const opened = useSignal<Opened | null>(null);
+  const opened = useSignal<PreviewContent | null>(null);
   const trouble = useSignal('');
   const asSource = useSignal(false);
   const zoom = useMemo(() => new Zoom(), [item.fileId]);
@@ -157,7 +157,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
         {trouble.value ? (
           <Placard icon="warning" title={trouble.value} />
         ) : now ? (
-          <Shown
+          <PreviewBody
             item={item}
             opened={now}
             zoom={zoom}

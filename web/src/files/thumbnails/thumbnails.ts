@@ -6,7 +6,7 @@ const STORED_AT_ONCE = 100;
 /** For each of these a whole file is fetched. */
 const MADE_AT_ONCE = 4;
 
-interface Wish {
+interface ThumbnailRequest {
   fileId: string;
   use(picture: ImageBitmap): void;
 }
@@ -14,21 +14,21 @@ interface Wish {
 /** SignUpOptions that wait for their turn. */
 class Queue {
   readonly #most: number;
-  readonly #ask: (wish: Wish) => Promise<void>;
-  readonly #waiting = new Set<Wish>();
+  readonly #ask: (wish: ThumbnailRequest) => Promise<void>;
+  readonly #waiting = new Set<ThumbnailRequest>();
   #asking = 0;
 
-  constructor(most: number, ask: (wish: Wish) => Promise<void>) {
+  constructor(most: number, ask: (wish: ThumbnailRequest) => Promise<void>) {
     this.#most = most;
     this.#ask = ask;
   }
 
-  add(wish: Wish): void {
+  add(wish: ThumbnailRequest): void {
     this.#waiting.add(wish);
     this.#next();
   }
 
-  drop(wish: Wish): void {
+  drop(wish: ThumbnailRequest): void {
     this.#waiting.delete(wish);
   }
 
@@ -58,11 +58,11 @@ const stored = new Queue(STORED_AT_ONCE, async (wish) => {
     if (wanted.has(wish)) made.add(wish);
   } else if (found) wish.use(found);
 });
-const wanted = new Set<Wish>();
+const wanted = new Set<ThumbnailRequest>();
 
 /** Calls `use` with the picture, if there is one, unless the returned function was called before. */
 export function requestThumbnail(fileId: string, use: (picture: ImageBitmap) => void): () => void {
-  const wish: Wish = {
+  const wish: ThumbnailRequest = {
     fileId,
     use: (picture) => (wanted.has(wish) ? use(picture) : picture.close()),
   };

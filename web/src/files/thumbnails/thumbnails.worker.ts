@@ -37,7 +37,7 @@ const typeBy = (name: string) => shownType(name, undefined);
 const mayHave = (name: string) => /^(image|video)\//.test(typeBy(name));
 
 type Read = (fileIds: string[]) => Promise<Map<string, Thumbnail>>;
-interface Wish {
+interface ThumbnailRequest {
   fileId: string;
   resolve(bytes: Bytes | undefined): void;
   reject(error: unknown): void;
@@ -46,7 +46,7 @@ interface Wish {
 /** Stored thumbnails. Tiles ask one by one; wishes that come while requests are running form one more request. */
 export class StoredThumbnails {
   readonly #read: Read;
-  #wishes: Wish[] = [];
+  #wishes: ThumbnailRequest[] = [];
   #running = 0;
   #gathering: ReturnType<typeof setTimeout> | undefined;
 
@@ -74,7 +74,7 @@ export class StoredThumbnails {
     }
   }
 
-  async #request(wishes: Wish[]): Promise<void> {
+  async #request(wishes: ThumbnailRequest[]): Promise<void> {
     try {
       const found = await this.#read(wishes.map(({ fileId }) => fileId));
       for (const { fileId, resolve, reject } of wishes) {

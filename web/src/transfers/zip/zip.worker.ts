@@ -120,7 +120,7 @@ function exactTime(mtime: number): Uint8Array {
 const zip64 = (...values: number[]) =>
   values.length === 0 ? NOTHING : joined(u2(1, values.length * 8), u8(...values));
 
-interface Listed extends Pick<ZipEntry, 'size' | 'mtime'> {
+interface DirectoryRecord extends Pick<ZipEntry, 'size' | 'mtime'> {
   name: Uint8Array;
   attributes: number;
   crc: number;
@@ -128,7 +128,7 @@ interface Listed extends Pick<ZipEntry, 'size' | 'mtime'> {
 }
 
 /** Precedes a file. The checksum is not known yet, so checksum and sizes follow the file. */
-function localHeader({ name, mtime, size }: Listed): Uint8Array {
+function localHeader({ name, mtime, size }: DirectoryRecord): Uint8Array {
   const large = size >= MOST_4;
   const extra = joined(large ? zip64(0, 0) : NOTHING, exactTime(mtime));
   const sizes = large ? MOST_4 : 0;
@@ -142,7 +142,7 @@ function localHeader({ name, mtime, size }: Listed): Uint8Array {
   );
 }
 
-function descriptor({ crc, size }: Listed): Uint8Array {
+function descriptor({ crc, size }: DirectoryRecord): Uint8Array {
   return joined(u4(0x08074b50, crc), size >= MOST_4 ? u8(size, size) : u4(size, size));
 }
 
@@ -151,7 +151,7 @@ function attributesOf({ path, isLink }: ZipEntry): number {
   return (isLink ? LINK_MODE : FILE_MODE) * 0x1_0000;
 }
 
-function directoryEntry({ name, attributes, mtime, size, crc, offset }: Listed): Uint8Array {
+function directoryEntry({ name, attributes, mtime, size, crc, offset }: DirectoryRecord): Uint8Array {
   const large = size >= MOST_4 ? [size, size] : [];
   const far = offset >= MOST_4 ? [offset] : [];
   const extra = joined(zip64(...large, ...far), exactTime(mtime));
@@ -193,12 +193,12 @@ function ending(count: number, size: number, offset: number): Uint8Array {
 export async function* zip(
   entries: AsyncIterable<ZipEntry> | Iterable<ZipEntry>,
 ): AsyncGenerator<Uint8Array, void> {
-  const listed: Listed[] = [];
+  const listed: DirectoryRecord[] = [];
   let offset = 0;
   for await (const entry of entries) {
     const { path, size, mtime, pieces } = entry;
     const name = new TextEncoder().encode(path);
-    const one: Listed = { name, attributes: attributesOf(entry), size, mtime, crc: 0, offset };
+    const one: DirectoryRecord = { name, attributes: attributesOf(entry), size, mtime, crc: 0, offset };
     const header = localHeader(one);
     yield header;
     const crc = new Crc32();

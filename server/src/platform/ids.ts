@@ -1,12 +1,12 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Names a volume group and the file it becomes. */
+/** Names a volume group, and the file that it becomes. */
 export const newFileId = () => randomBytes(16).toString('hex');
-/** A capability: whoever knows it may use the transfer. */
+/** A capability: anyone who knows it may use the transfer. */
 export const newTransferId = () => randomBytes(20).toString('base64url');
 export const newToken = () => randomBytes(32).toString('base64url');
 
-/** Tokens are kept only like this. */
+/** Tokens are stored only as hashes. */
 export const hashToken = (token: string) => hash('sha256', token, 'base64url');
 
 export function sameHash(a: string, b: string): boolean {

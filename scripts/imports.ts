@@ -104,10 +104,6 @@ export function importFaults(sources: Source[]): string[] {
   return faults;
 }
 
-/** Circles that are still to be taken apart. */
-const KNOWN_CIRCLES = ['web/src/core/controls/form.tsx'];
-export const isKnownCircle = (fault: string) => KNOWN_CIRCLES.some((file) => fault.includes(`: ${file} `));
-
 /** Files that import each other, types and dynamic imports included: neither can be read without the other. */
 export function circles(sources: Source[]): string[] {
   const imports = new Map(

@@ -1,13 +1,10 @@
 /** The table of routes. One file for those of the specification, in its order. */
-import { accountRoutes } from './account-routes.ts';
-import { adminRoutes } from './admin-routes.ts';
-import { batchRoutes } from './batch.ts';
-import { digestAnswers } from './digests.ts';
-import { factorRoutes } from './factors.ts';
-import { headers, limits } from './limits.ts';
-import { pageOf, withHeaders } from './pages.ts';
-import { passkeyRoutes } from './passkeys.ts';
-import { requestRoutes } from './requests.ts';
+
+import { factorRoutes } from './accounts/factors.ts';
+import { passkeyRoutes } from './accounts/passkeys.ts';
+import { accountRoutes } from './accounts/routes.ts';
+import { headers, limits } from './basics/limits.ts';
+import { pageOf, withHeaders } from './basics/pages.ts';
 import {
   Changes,
   CompleteBody,
@@ -30,12 +27,16 @@ import {
   Received,
   ServiceInfo,
   StreamedInitBody,
-} from './resources.ts';
-import type { DeclaredRoute } from './route.ts';
-import { shareRoutes } from './shares.ts';
-import { thumbnailRoutes } from './thumbnails.ts';
-import { trashRoutes } from './trash.ts';
-import { Type } from './type.ts';
+} from './basics/resources.ts';
+import type { DeclaredRoute } from './basics/route.ts';
+import { Type } from './basics/type.ts';
+import { digestAnswers } from './files/digests.ts';
+import { thumbnailRoutes } from './files/thumbnails.ts';
+import { trashRoutes } from './files/trash.ts';
+import { adminRoutes } from './operator/routes.ts';
+import { requestRoutes } from './sharing/requests.ts';
+import { shareRoutes } from './sharing/shares.ts';
+import { batchRoutes } from './transfers/batch.ts';
 
 const ok = Type.Literal(true);
 

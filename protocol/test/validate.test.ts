@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Type } from '../src/basics/type.ts';
 import { findMismatch, routes } from '../src/index.ts';
-import { Type } from '../src/type.ts';
 
 const Answer = Type.Object({
   ok: Type.Literal(true),

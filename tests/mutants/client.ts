@@ -258,7 +258,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'records in a list are not looked at',
-    file: 'protocol/src/validate.ts',
+    file: 'protocol/src/basics/validate.ts',
     find: 'if (wrong !== undefined) return joined(at, wrong);',
     replace: '',
     tests: [LIST_ATTACKS],

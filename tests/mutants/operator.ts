@@ -8,7 +8,7 @@ const PACE = 'server/test/rate-limit.test.ts';
 export const mutants: Mutant[] = [
   {
     name: 'an account may do what only operators may',
-    file: 'protocol/src/admin-routes.ts',
+    file: 'protocol/src/operator/routes.ts',
     find: "access: 'system' }",
     replace: "access: 'full' }",
     tests: [OPERATOR],

@@ -52,7 +52,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'visitors upload empty volumes, which nobody counts',
-    file: 'protocol/src/requests.ts',
+    file: 'protocol/src/sharing/requests.ts',
     find: 'if (volumes.length - 1 > storedSize / limits.requestVolumeBytes)',
     replace: 'if (volumes.length - 1 > storedSize)',
     tests: [BLACKBOX],

@@ -295,7 +295,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an id may have stray bits',
-    file: 'protocol/src/share-fields.ts',
+    file: 'protocol/src/sharing/share-fields.ts',
     find: "'[A-Za-z0-9_-]{21}[AQgw]'",
     replace: "'[A-Za-z0-9_-]{22}'",
     tests: ['tests/blackbox/account-shares.test.ts'],

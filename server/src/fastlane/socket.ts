@@ -1,5 +1,5 @@
 /**
- * Volumes over WebSockets: the PUTs of the fast lane, framed as in `protocol/src/volume-socket.ts`. A browser needs a third less
+ * Volumes over WebSockets: the PUTs of the fast lane, framed as in `protocol/src/transfers/volume-socket.ts`. A browser needs a third less
  * CPU for this than for request bodies.
  */
 import type { IncomingMessage, Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** The page's end of `protocol/src/volume-socket.ts`. */
+/** The page's end of `protocol/src/transfers/volume-socket.ts`. */
 import { NetworkError, type TransportRequest, type TransportResponse } from '@szafa/client';
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 

@@ -1,10 +1,10 @@
 /** Passkeys (WebAuthn): second factors, and logins by themselves if they open the key bag. */
 import type { Static } from 'typebox';
+import { limits } from '../basics/limits.ts';
+import { ErrorBody, errors } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
 import { Device, Keys, Session } from './accounts.ts';
-import { limits } from './limits.ts';
-import { ErrorBody, errors } from './resources.ts';
-import type { Route } from './route.ts';
-import { Type } from './type.ts';
 
 const { idChars, answerChars } = limits.passkeys;
 

@@ -1,10 +1,10 @@
 /** The trash: files that can be restored for some days. */
 import type { Static } from 'typebox';
-import { limits } from './limits.ts';
-import { pageOf, withHeaders } from './pages.ts';
-import { ErrorBody, FileRecord } from './resources.ts';
-import type { Route } from './route.ts';
-import { Type } from './type.ts';
+import { limits } from '../basics/limits.ts';
+import { pageOf, withHeaders } from '../basics/pages.ts';
+import { ErrorBody, FileRecord } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
 
 export const FilesBody = Type.Object(
   {

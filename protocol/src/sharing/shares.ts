@@ -1,13 +1,13 @@
 /** Shares: schemas, rules and routes. */
 import type { Static } from 'typebox';
-import { StoredIdentity } from './accounts.ts';
-import { digestAnswers } from './digests.ts';
-import { headers, limits } from './limits.ts';
-import { RuleError } from './names.ts';
-import { ErrorBody, errors } from './resources.ts';
-import type { Route } from './route.ts';
+import { StoredIdentity } from '../accounts/accounts.ts';
+import { headers, limits } from '../basics/limits.ts';
+import { RuleError } from '../basics/names.ts';
+import { ErrorBody, errors } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
+import { digestAnswers } from '../files/digests.ts';
 import { type Ending, Expiry, endings, Hash, Id, ListedId, Sealed, Token } from './share-fields.ts';
-import { Type } from './type.ts';
 
 const Letter = Sealed(
   limits.shareLetterChars,

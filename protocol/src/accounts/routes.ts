@@ -1,3 +1,6 @@
+import { ErrorBody, errors } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
 import {
   FinishRecoveryBody,
   KeysBody,
@@ -15,9 +18,6 @@ import {
   TokenBody,
 } from './accounts.ts';
 import { Credentials, FactorError } from './factors.ts';
-import { ErrorBody, errors } from './resources.ts';
-import type { Route } from './route.ts';
-import { Type } from './type.ts';
 
 const ok = Type.Literal(true);
 const replaced = Type.Object({

@@ -1,10 +1,10 @@
 /** Many small files in one request: a line of JSON, then their volumes, one after the other. */
-import { shapeOf } from './json-shape.ts';
-import { limits } from './limits.ts';
-import { RuleError } from './names.ts';
-import { errors } from './resources.ts';
-import type { DeclaredRoute } from './route.ts';
-import { Type } from './type.ts';
+import { shapeOf } from '../basics/json-shape.ts';
+import { limits } from '../basics/limits.ts';
+import { RuleError } from '../basics/names.ts';
+import { errors } from '../basics/resources.ts';
+import type { DeclaredRoute } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
 
 /** One of the files in the first line. */
 export interface BatchedFile {

@@ -1,5 +1,5 @@
 /** The digests of a file's volumes, which a client compares with the file's header before it reads a volume. */
-import { ErrorBody } from './resources.ts';
+import { ErrorBody } from '../basics/resources.ts';
 
 /** SHA-256. */
 export const DIGEST_BYTES = 32;

@@ -1,8 +1,8 @@
-import { toBase64 } from './enc-params.ts';
+import { headers, limits } from '../basics/limits.ts';
+import { RuleError } from '../basics/names.ts';
+import type { InitBody } from '../basics/resources.ts';
+import { toBase64 } from '../files/enc-params.ts';
 import { checkInit, type NewTransfer, type SentInit } from './init.ts';
-import { headers, limits } from './limits.ts';
-import { RuleError } from './names.ts';
-import type { InitBody } from './resources.ts';
 
 /** Transfer ids that clients choose. They must be hard to guess: anyone who knows one may use the transfer. */
 const TRANSFER_ID = /^[\w-]{22,64}$/;

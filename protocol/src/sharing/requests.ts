@@ -1,13 +1,13 @@
 /** File requests: schemas, rules and routes. */
 import type { Static } from 'typebox';
-import type { NewTransfer } from './init.ts';
-import { headers, limits } from './limits.ts';
-import { RuleError } from './names.ts';
-import { ErrorBody, errors, StreamedVolumeSpec } from './resources.ts';
-import type { Route } from './route.ts';
+import { headers, limits } from '../basics/limits.ts';
+import { RuleError } from '../basics/names.ts';
+import { ErrorBody, errors, StreamedVolumeSpec } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
+import type { NewTransfer } from '../transfers/init.ts';
 import { type Ending, Expiry, endings, Hash, Id, ListedId, Sealed, SHARE_ID, Token } from './share-fields.ts';
 import { ShareEnded } from './shares.ts';
-import { Type } from './type.ts';
 
 const Count = (description: string) => Type.Integer({ description });
 

@@ -1,9 +1,9 @@
 /** Thumbnails: a small encrypted picture of a file, stored beside its volumes. */
 import type { Static } from 'typebox';
-import { headers, limits } from './limits.ts';
-import { DetailBody, ErrorBody, errors } from './resources.ts';
-import type { Route } from './route.ts';
-import { Type } from './type.ts';
+import { headers, limits } from '../basics/limits.ts';
+import { DetailBody, ErrorBody, errors } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
 
 const ok = Type.Literal(true);
 

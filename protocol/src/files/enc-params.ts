@@ -1,4 +1,4 @@
-import { RuleError } from './names.ts';
+import { RuleError } from '../basics/names.ts';
 
 /** "base64 text of the JSON serialization of the file's enc_params" */
 export function encodeEncParams(params: object): string {

@@ -1,11 +1,11 @@
 /** Second factors: what a login needs beside the password. */
 import type { Static } from 'typebox';
+import { limits } from '../basics/limits.ts';
+import { ErrorBody, errors } from '../basics/resources.ts';
+import type { Route } from '../basics/route.ts';
+import { Type } from '../basics/type.ts';
 import { entering } from './accounts.ts';
-import { limits } from './limits.ts';
 import { Passkey, PasskeyAnswer, PasskeyRequest } from './passkeys.ts';
-import { ErrorBody, errors } from './resources.ts';
-import type { Route } from './route.ts';
-import { Type } from './type.ts';
 
 const { digits, secretChars, stepSeconds } = limits.totp;
 

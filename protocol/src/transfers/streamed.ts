@@ -2,9 +2,10 @@
  * Beyond the specification: streamed transfers, which can begin before anything is known about the file. Init declares the sizes of the
  * volumes, or nothing; each PUT carries the digest of its volume in Content-Digest; complete describes the file.
  */
+
+import { cleanFileName, RuleError } from '../basics/names.ts';
+import { type CompleteBody, type StreamedInitBody, targetDir } from '../basics/resources.ts';
 import { encParamsText, type NewTransfer, numberVolumes, type Sent } from './init.ts';
-import { cleanFileName, RuleError } from './names.ts';
-import { type CompleteBody, type StreamedInitBody, targetDir } from './resources.ts';
 
 /** Only `streamed: true` makes an init that of a streamed transfer. */
 export const isStreamedInit = (body: unknown): body is StreamedInitBody =>

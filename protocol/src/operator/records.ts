@@ -1,8 +1,8 @@
 /** Bodies of the routes below /api/admin, which need the system token. */
 import type { Static } from 'typebox';
-import { limits } from './limits.ts';
-import { pageOf } from './pages.ts';
-import { Type } from './type.ts';
+import { limits } from '../basics/limits.ts';
+import { pageOf } from '../basics/pages.ts';
+import { Type } from '../basics/type.ts';
 
 const Time = (description: string) => Type.String({ description: `${description}; ISO 8601, UTC` });
 const TimeOrNever = (description: string) =>

@@ -1,8 +1,8 @@
-import { toBase64 } from './enc-params.ts';
-import { memberText } from './json-text.ts';
-import { limits } from './limits.ts';
-import { cleanFileName, RuleError } from './names.ts';
-import { type InitBody, type StreamedVolumeSpec, targetDir } from './resources.ts';
+import { memberText } from '../basics/json-text.ts';
+import { limits } from '../basics/limits.ts';
+import { cleanFileName, RuleError } from '../basics/names.ts';
+import { type InitBody, type StreamedVolumeSpec, targetDir } from '../basics/resources.ts';
+import { toBase64 } from '../files/enc-params.ts';
 
 export interface Volume {
   idx: number;

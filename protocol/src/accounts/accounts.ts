@@ -1,7 +1,7 @@
 /** Bodies of the routes for accounts and sessions. */
 import type { Static } from 'typebox';
-import { limits } from './limits.ts';
-import { Type } from './type.ts';
+import { limits } from '../basics/limits.ts';
+import { Type } from '../basics/type.ts';
 
 const { usernameChars, passwordChars, recoveryChars } = limits;
 const Password = Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` });

@@ -1,5 +1,5 @@
 /** Fields that shares and file requests have in common. */
-import { Type } from './type.ts';
+import { Type } from '../basics/type.ts';
 
 /** Base64url of 16 bytes: only two bits of the last character are used, the others are zero. */
 export const SHARE_ID = '[A-Za-z0-9_-]{21}[AQgw]';

@@ -1,3 +1,5 @@
+import { ErrorBody, errors } from '../basics/resources.ts';
+import { Type } from '../basics/type.ts';
 import {
   AccountDetails,
   AccountRecord,
@@ -12,9 +14,7 @@ import {
   ServerStatus,
   ShareRecord,
   TransferRecord,
-} from './admin.ts';
-import { ErrorBody, errors } from './resources.ts';
-import { Type } from './type.ts';
+} from './records.ts';
 
 const ok = Type.Literal(true);
 const next_cursor = Type.Optional(Type.String({ description: 'when there are more' }));

@@ -21,7 +21,7 @@ suite('errors', () => {
     [new sdk.FileChangedError(), 'file-changed', 1, /wait/],
     [new sdk.TargetExistsError('/x'), 'target-exists', 1, /--output/],
     [new sdk.ExistsError(['x']), 'exists', 1, /an older version/],
-    [new sdk.NotTheServiceError('http://x', 200, 'a web page'), 'not-the-service', 1, /SZ_SERVER/],
+    [new sdk.UnexpectedAnswerError('http://x', 200, 'a web page'), 'not-the-service', 1, /SZ_SERVER/],
     [new sdk.NetworkError('gone'), 'network', 1, /same command again/],
     [new sdk.NetworkError('cert', { certificate: true }), 'network', 1, /NODE_EXTRA_CA_CERTS/],
     [new sdk.ApiError(401, {}), 'unauthorized', 1, /szafa login/],

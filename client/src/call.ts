@@ -14,7 +14,7 @@ import {
   type RouteQuery,
   routes,
 } from '@szafa/protocol';
-import { ApiError, NetworkError, NotTheServiceError } from './errors.ts';
+import { ApiError, NetworkError, UnexpectedAnswerError } from './errors.ts';
 import { checkServer, errorOf, GONE, parseJson } from './http/answer.ts';
 import { defaultRetry, type RetryPolicy, withRetry } from './http/retry.ts';
 import {
@@ -161,7 +161,7 @@ export class Api {
    * Calls a route that answers with JSON.
    * @param name of the route in the table, as `createDir`
    * @returns the answer, which obeys the schema of the route
-   * @throws ApiError if the server refuses, NetworkError without an answer, NotTheServiceError for any other answer
+   * @throws ApiError if the server refuses, NetworkError without an answer, UnexpectedAnswerError for any other answer
    */
   async call<N extends JsonRouteName>(name: N, ...request: RequestArguments<N>): Promise<RouteAnswer<N>> {
     return this.parse(name, await this.send(name, ...request));
@@ -177,8 +177,8 @@ export class Api {
   }
 
   /** The error for an answer that this server never gives. */
-  unexpected({ status }: TransportResponse, what: string): NotTheServiceError {
-    return new NotTheServiceError(this.server, status, what);
+  unexpected({ status }: TransportResponse, what: string): UnexpectedAnswerError {
+    return new UnexpectedAnswerError(this.server, status, what);
   }
 
   /** Calls any route, and returns its answer as it came. */

@@ -246,8 +246,8 @@ export class ApiError extends SzafaError {
 export const changedAgain = () => new SzafaError('other-upload', 'another device changes it again and again');
 
 /** Something answered, but not this service: a proxy's page, a login portal, another program. @public */
-export class NotTheServiceError extends SzafaError {
-  override name = 'NotTheServiceError';
+export class UnexpectedAnswerError extends SzafaError {
+  override name = 'UnexpectedAnswerError';
   readonly status: number;
 
   constructor(url: string, status: number, what: string, options?: ErrorOptions) {

@@ -25,7 +25,7 @@ export {
 } from '@szafa/format';
 export { readServerInfo } from './accounts/calls.ts';
 export type { Change, Proof, Recovery, Renewed } from './accounts/changes.ts';
-export type { ConnectOptions, Kept, Pins, Secrets } from './accounts/connect.ts';
+export type { ConnectOptions, Pins, SavedSession, Secrets } from './accounts/connect.ts';
 export { newTotpSecret, type Second, totpUri } from './accounts/factors.ts';
 export { type CheckOptions, Keys, type PinStore } from './accounts/keys.ts';
 export type { EnteringPasskey, MadePasskey } from './accounts/passkeys.ts';
@@ -100,8 +100,8 @@ export {
 } from './transfers/download/remote-file.ts';
 export { isAhead, type Version } from './transfers/download/versions.ts';
 export type { ReadOptions } from './transfers/download/volume-fetcher.ts';
-export { type ClaimOptions, type Claims, waitFor } from './transfers/upload/claims.ts';
 export type { Journal } from './transfers/upload/journal.ts';
+export { type LockOptions, type TransferLocks, waitForLock } from './transfers/upload/locks.ts';
 export type {
   PullHost,
   PullOffer,

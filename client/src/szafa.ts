@@ -34,8 +34,8 @@ import {
   accountAt,
   type ConnectOptions,
   enter,
-  type Kept,
   profiledAccount,
+  type SavedSession,
   type Secrets,
 } from './accounts/connect.ts';
 import { removeTotp, type Second, setTotp } from './accounts/factors.ts';
@@ -157,7 +157,7 @@ export class Szafa {
    * calls that need no keys work.
    * @throws WrongPasswordError at the first use of the keys if the secret does not open them
    */
-  static async open(options: ConnectOptions, kept: Kept): Promise<Szafa> {
+  static async open(options: ConnectOptions, kept: SavedSession): Promise<Szafa> {
     const { username, token, secret, isPassword } = kept;
     const engine = options.engine ?? webEngine();
     const api = new Api({ ...options, token });

@@ -12,9 +12,9 @@ import {
   type ApiOptions,
   fetchTransport,
   NetworkError,
-  NotTheServiceError,
   type Transport,
   type TransportRequest,
+  UnexpectedAnswerError,
 } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { readVolume, writeVolume } from '../src/transfers/calls.ts';
@@ -251,11 +251,11 @@ test('what changes an account is not sent twice, and what a hostile service answ
   const whole = { ...session, scope: 'full', dir_id: null, expires_at: null, passkey: null, made_by: null };
   assert.deepEqual(await answering([{ sessions: [whole] }]).api.call('listSessions'), { sessions: [whole] });
   for (const sessions of [undefined, 'x', [session], [{ ...whole, id: '../x' }], [{ ...whole, device: 7 }]]) {
-    await assert.rejects(answering([{ sessions }]).api.call('listSessions'), NotTheServiceError);
+    await assert.rejects(answering([{ sessions }]).api.call('listSessions'), UnexpectedAnswerError);
   }
   // Keys without a tag can be read, and not replaced.
   const keys = answering([{ keys: 'AQID', token: 't', expires_in: 600 }]).api;
   assert.equal(await readKeys(keys), 'AQID');
-  await assert.rejects(readTaggedKeys(keys), NotTheServiceError);
-  await assert.rejects(readKeysForRecovery(keys, { username: 'a', recovery: 'r' }), NotTheServiceError);
+  await assert.rejects(readTaggedKeys(keys), UnexpectedAnswerError);
+  await assert.rejects(readKeysForRecovery(keys, { username: 'a', recovery: 'r' }), UnexpectedAnswerError);
 });

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { FileLocks } from '../src/node/state/file-locks.ts';
-import { waitFor } from '../src/transfers/upload/claims.ts';
+import { waitForLock } from '../src/transfers/upload/locks.ts';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'szafa-claims-'));
+  folder = mkdtempSync(join(tmpdir(), 'szafa-locks-'));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -52,7 +52,7 @@ test('a key is had once: in one object, in two of one process, and free again af
   for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
 });
 
-test('a release and a take of one turn: the new claim is still held', async () => {
+test('a release and a take of one turn: the new lock is still held', async () => {
   const [one, other] = [new FileLocks(folder), new FileLocks(folder)];
   await one.take(['a']);
   const [, taken] = await Promise.all([one.release(['a']), one.take(['b'])]);
@@ -62,26 +62,26 @@ test('a release and a take of one turn: the new claim is still held', async () =
 
 test('of many that ask for one key at once, one has it', async () => {
   const all = Array.from({ length: 20 }, () => new FileLocks(folder));
-  const taken = await Promise.all(all.map((claims) => claims.take(['a'])));
+  const taken = await Promise.all(all.map((locks) => locks.take(['a'])));
   assert.equal(taken.filter(({ size }) => size === 1).length, 1);
 });
 
-test('a claim ends with its process, however that ends, and its remains go', async () => {
-  const claims = new FileLocks(folder);
+test('a lock ends with its process, however that ends, and its remains go', async () => {
+  const locks = new FileLocks(folder);
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const child = await holder('a', 'b');
     try {
-      assert.deepEqual(await claims.take(['a', 'c']), new Set(['c']));
+      assert.deepEqual(await locks.take(['a', 'c']), new Set(['c']));
       // A stopped process still has what it has.
       child.kill('SIGSTOP');
-      assert.deepEqual(await claims.take(['b']), new Set());
+      assert.deepEqual(await locks.take(['b']), new Set());
       child.kill('SIGCONT');
     } finally {
       child.kill(signal);
       await ended(child);
     }
-    assert.deepEqual(await claims.take(['a', 'b']), new Set(['a', 'b']));
-    await claims.release(['a', 'b', 'c']);
+    assert.deepEqual(await locks.take(['a', 'b']), new Set(['a', 'b']));
+    await locks.release(['a', 'b', 'c']);
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.endsWith('.alive')),
       [],
@@ -92,25 +92,25 @@ test('a claim ends with its process, however that ends, and its remains go', asy
 test('one that waits is told so once, and goes on as soon as the other is gone', async () => {
   const child = await holder('a');
   try {
-    const claims = new FileLocks(folder);
+    const locks = new FileLocks(folder);
     let told = 0;
     const onWait = () => {
       told++;
       setTimeout(() => child.kill('SIGKILL'), 300);
     };
-    assert.equal(await waitFor(claims, 'a', { onWait }), true);
+    assert.equal(await waitForLock(locks, 'a', { onWait }), true);
     assert.equal(told, 1);
-    assert.equal(await waitFor(claims, 'b', {}), false);
+    assert.equal(await waitForLock(locks, 'b', {}), false);
     const stop = new AbortController();
     setTimeout(() => stop.abort(new Error('enough')), 50);
-    await assert.rejects(waitFor(new FileLocks(folder), 'a', { signal: stop.signal }), /enough/);
+    await assert.rejects(waitForLock(new FileLocks(folder), 'a', { signal: stop.signal }), /enough/);
   } finally {
     child.kill('SIGKILL');
   }
 });
 
 test('a database that a power cut has damaged is made anew; a folder that cannot be used is said', async () => {
-  writeFileSync(join(folder, 'claims.db'), 'not a database'.repeat(100));
+  writeFileSync(join(folder, 'locks.db'), 'not a database'.repeat(100));
   assert.deepEqual(await new FileLocks(folder).take(['a']), new Set(['a']));
   await assert.rejects(new FileLocks('/proc/nope').take(['a']), {
     code: 'journal',

@@ -123,7 +123,7 @@ for (const [what, make] of [
     await assert.rejects(journal.append(key, utf8('x')), { syscall: 'open' });
     mkdirSync(at('claims'));
     make(at('claims/claims.db'));
-    await assert.rejects(fileJournal(at('claims')).claims.take(['a']), isTold(at('claims/claims.db')));
+    await assert.rejects(fileJournal(at('claims')).locks.take(['a']), isTold(at('claims/claims.db')));
     assert.equal(await readIfPresent(at('nothing')), undefined);
   });
 }

@@ -897,8 +897,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the part of a refused download stays',
     file: 'client/src/node/transfers/download.ts',
-    find: 'keep = journal?.claims !== undefined && isResumable(error, signal);',
-    replace: 'keep = journal?.claims !== undefined || isResumable(error, signal);',
+    find: 'keep = journal?.locks !== undefined && isResumable(error, signal);',
+    replace: 'keep = journal?.locks !== undefined || isResumable(error, signal);',
     tests: [ATTACKS],
   },
   {
@@ -1114,7 +1114,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a strange answer to a change counts as a refusal',
     file: 'client/src/accounts/changes.ts',
-    find: '    : error instanceof NotTheServiceError ||',
+    find: '    : error instanceof UnexpectedAnswerError ||',
     replace: '    :',
     tests: [ACCOUNT_ATTACKS],
   },

@@ -114,7 +114,7 @@ export const mutants: Mutant[] = [
   {
     name: 'two that upload one file by one link take each other’s uploads for their own',
     file: 'client/src/sharing/request-upload.ts',
-    find: 'if (claims) await waitFor(claims, key, { signal, onWait });',
+    find: 'if (locks) await waitForLock(locks, key, { signal, onWait });',
     replace: '',
     tests: [JOURNALS],
   },

@@ -3,7 +3,7 @@
 import { BAGLESS_PROFILE } from '@szafa/format';
 import type { KeysBody, RecoverBody, ServiceInfo } from '@szafa/protocol';
 import { type Api, type CallOptions, hasStatus, isUnknownRoute } from '../call.ts';
-import { NotTheServiceError } from '../errors.ts';
+import { UnexpectedAnswerError } from '../errors.ts';
 import type { TransportResponse } from '../http/transport.ts';
 
 /** A key bag, and the tag by which it can be replaced. */
@@ -18,7 +18,7 @@ export async function readServerInfo(api: Api, { signal }: CallOptions = {}): Pr
     return await api.call('service', { signal });
   } catch (error) {
     if (!isUnknownRoute(error)) throw error;
-    throw new NotTheServiceError(api.server, error.status, 'no service id', { cause: error });
+    throw new UnexpectedAnswerError(api.server, error.status, 'no service id', { cause: error });
   }
 }
 

@@ -31,12 +31,12 @@ import {
   KeysChangedError,
   LockedError,
   NetworkError,
-  NotTheServiceError,
   SameSecretError,
   SzafaError,
   TamperedError,
   TooLongError,
   UnchangedError,
+  UnexpectedAnswerError,
   UnsettledError,
   WrongPasswordError,
 } from '../errors.ts';
@@ -159,7 +159,7 @@ export async function presentBag({ keys, signal }: AccountContext): Promise<Foun
 const isUncertain = (error: unknown) =>
   error instanceof NetworkError
     ? error.sent
-    : error instanceof NotTheServiceError ||
+    : error instanceof UnexpectedAnswerError ||
       error instanceof TooLongError ||
       (error instanceof ApiError && error.status >= 500);
 const wrongPassword = (cause: unknown) => new WrongPasswordError('the current password is wrong', { cause });

@@ -74,7 +74,7 @@ export interface Secrets {
 }
 
 /** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. @public */
-export interface Kept {
+export interface SavedSession {
   username: string;
   token: string;
   kek?: Bytes | undefined;

@@ -1,5 +1,5 @@
 import { headers } from '@szafa/protocol';
-import { ApiError, NotTheServiceError, SzafaError } from '../errors.ts';
+import { ApiError, SzafaError, UnexpectedAnswerError } from '../errors.ts';
 import type { TransportResponse } from './transport.ts';
 
 /** Stands for the answer that was lost when what it removed is found gone. */
@@ -32,9 +32,9 @@ export function parseJson(response: TransportResponse, server: string): Record<s
     const what = /html/i.test(type)
       ? 'a web page'
       : `something that is not JSON (${type || 'no content type'})`;
-    throw new NotTheServiceError(server, response.status, what, { cause });
+    throw new UnexpectedAnswerError(server, response.status, what, { cause });
   }
-  throw new NotTheServiceError(server, response.status, 'unexpected JSON');
+  throw new UnexpectedAnswerError(server, response.status, 'unexpected JSON');
 }
 
 /** What an answer other than 2xx means. */

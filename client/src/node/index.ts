@@ -18,7 +18,7 @@ export {
 } from './transfers/download.ts';
 export {
   abandonDownload,
-  downloadClaim,
+  downloadLock,
   type UnfinishedDownload,
   unfinishedDownloads,
 } from './transfers/download-record.ts';

@@ -19,7 +19,6 @@ import { type CompleteBody, deliveryName, limits } from '@szafa/protocol';
 import { Api, type ApiOptions, linkHeaders } from '../call.ts';
 import { ApiError, FileChangedError } from '../errors.ts';
 import { cancelTransfer, completeTransfer, receivedVolumes } from '../transfers/calls.ts';
-import { waitFor } from '../transfers/upload/claims.ts';
 import { sizesOf } from '../transfers/upload/description.ts';
 import {
   type Journal,
@@ -28,6 +27,7 @@ import {
   UploadLog,
   type UploadState,
 } from '../transfers/upload/journal.ts';
+import { waitForLock } from '../transfers/upload/locks.ts';
 import type { VolumeMemory } from '../transfers/upload/memory.ts';
 import type { UploadProgress } from '../transfers/upload/options.ts';
 import { Sender } from '../transfers/upload/sender.ts';
@@ -207,13 +207,13 @@ export class RequestUpload {
     const { engine, api, request } = this.#context;
     const key = await deliveryKey(engine, { server: api.server, id: request.id }, { place, name });
     this.#log = await logOf(this.#context, journal, { place, name });
-    const { claims } = journal;
+    const { locks } = journal;
     // With one journal, two would take each other's uploads for their own.
-    if (claims) await waitFor(claims, key, { signal, onWait });
+    if (locks) await waitForLock(locks, key, { signal, onWait });
     try {
       return await this.#run();
     } finally {
-      await claims?.release([key]);
+      await locks?.release([key]);
     }
   }
 

@@ -13,7 +13,7 @@ import {
   isUnknownRoute,
   type VolumeOptions,
 } from '../call.ts';
-import { NotTheServiceError } from '../errors.ts';
+import { UnexpectedAnswerError } from '../errors.ts';
 import { decodeParams, type EncParams } from '../files/calls.ts';
 import type { TransportResponse } from '../http/transport.ts';
 
@@ -130,7 +130,7 @@ export async function receivedVolumes(
 ): Promise<ReceivedVolume[]> {
   const { volumes } = await api.call('received', { params: { transfer_id: transferId }, signal });
   if (volumes) return volumes;
-  throw new NotTheServiceError(api.server, 200, 'volumes without digests');
+  throw new UnexpectedAnswerError(api.server, 200, 'volumes without digests');
 }
 
 /** Connections to servers that do not know `writeFile`. */

@@ -1,6 +1,6 @@
 import {
   abandonDownload,
-  downloadClaim,
+  downloadLock,
   type Szafa,
   type Unfinished,
   type UnfinishedDownload,
@@ -43,8 +43,8 @@ function show({ out }: Invocation, one: Transfer): void {
 
 /** Takes the lock first: no other command may be working on it. */
 async function cancel(szafa: Szafa, journal: Journal, one: Transfer, signal: AbortSignal): Promise<void> {
-  const lock = one.kind === 'upload' ? uploadLock(szafa, one.path) : downloadClaim(one.part);
-  const taken = await journal.claims.take([lock]);
+  const lock = one.kind === 'upload' ? uploadLock(szafa, one.path) : downloadLock(one.part);
+  const taken = await journal.locks.take([lock]);
   if (taken.size === 0) {
     throw new CliError('busy', 'another szafa is working on it', 'end that one first');
   }
@@ -52,7 +52,7 @@ async function cancel(szafa: Szafa, journal: Journal, one: Transfer, signal: Abo
     if (one.kind === 'upload') await szafa.abandon(journal, one, { signal });
     else await abandonDownload(journal, one);
   } finally {
-    await journal.claims.release(taken);
+    await journal.locks.release(taken);
   }
 }
 

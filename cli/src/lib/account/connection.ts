@@ -5,10 +5,10 @@ import {
   fileHeaders,
   filePins,
   fileRevs,
-  type Kept,
   nodeEngine,
   nodeTransport,
   rateLimit,
+  type SavedSession,
   Szafa,
   type SzafaError,
   type TransportRequest,
@@ -155,7 +155,7 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
 }
 
 /** A session of a raw password has no key, and opens no files. */
-function keptSession({ username, token, kek }: StoredSession): Kept {
+function keptSession({ username, token, kek }: StoredSession): SavedSession {
   if (kek === undefined) return { username, token };
   return { username, token, kek: new Uint8Array(Buffer.from(kek, 'base64url')) };
 }

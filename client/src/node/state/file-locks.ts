@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SzafaError } from '../../errors.ts';
-import type { Claims } from '../../transfers/upload/claims.ts';
+import type { TransferLocks } from '../../transfers/upload/locks.ts';
 import { createPrivateFile } from './atomic-file.ts';
 import { inTransaction, openLocalDatabase, SQLITE, sqliteCode } from './sqlite.ts';
 
@@ -32,7 +32,7 @@ interface Work {
  * by SQLite, since Node has no file locks. The system releases that lock when the process ends, so a row whose holder's file can be
  * locked belongs to nobody.
  */
-export class FileLocks implements Claims {
+export class FileLocks implements TransferLocks {
   readonly #folder: string;
   readonly #held = new Set<string>();
   #db: DatabaseSync | undefined;

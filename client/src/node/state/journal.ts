@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Claims } from '../../transfers/upload/claims.ts';
 import type { Journal } from '../../transfers/upload/journal.ts';
+import type { TransferLocks } from '../../transfers/upload/locks.ts';
 import { readIfPresent, writeAtomic } from './atomic-file.ts';
 import { FileLocks } from './file-locks.ts';
 
@@ -10,7 +10,7 @@ const ENDING = '.journal';
 const ENTRY = /^[0-9a-f]{64}\.journal$/;
 
 /** Keeps unfinished transfers in a folder, one file each, with locks for the processes that share it. @public */
-export function fileJournal(folder: string): Journal & { claims: Claims } {
+export function fileJournal(folder: string): Journal & { locks: TransferLocks } {
   const pathOf = (key: string) => join(folder, key + ENDING);
   const appends = new Map<string, Appends>();
   return {
@@ -29,7 +29,7 @@ export function fileJournal(folder: string): Journal & { claims: Claims } {
       const names = await readdir(folder).catch(() => []); // no folder: no transfer was ever begun
       return names.filter((name) => ENTRY.test(name)).map((name) => name.slice(0, -ENDING.length));
     },
-    claims: new FileLocks(folder),
+    locks: new FileLocks(folder),
   };
 }
 

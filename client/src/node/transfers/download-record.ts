@@ -53,7 +53,7 @@ export interface UnfinishedDownload {
 type Description = Omit<UnfinishedDownload, 'key' | 'stored'>;
 
 /** Returns the key of the lock on a part file. @public */
-export function downloadClaim(part: string): string {
+export function downloadLock(part: string): string {
   return createHash('sha256').update(`download\0${part}`).digest('hex');
 }
 

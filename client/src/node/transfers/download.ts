@@ -19,12 +19,12 @@ import { ApiError, NetworkError, SzafaError } from '../../errors.ts';
 import { forEach } from '../../pool.ts';
 import type { ReadableHeader, RemoteFile, StreamOptions } from '../../transfers/download/remote-file.ts';
 import { withVolumeMemory } from '../../transfers/download/volume-memory.ts';
-import { waitFor } from '../../transfers/upload/claims.ts';
 import type { Journal } from '../../transfers/upload/journal.ts';
+import { waitForLock } from '../../transfers/upload/locks.ts';
 import { diskPath, realPath } from '../files/disk-path.ts';
 import { localState } from '../files/local-state.ts';
 import { setTime } from '../files/times.ts';
-import { DownloadRecord, downloadClaim, type StoredVolume } from './download-record.ts';
+import { DownloadRecord, downloadLock, type StoredVolume } from './download-record.ts';
 import { PartFile } from './part-file.ts';
 
 const truncate = promisify(ftruncate);
@@ -33,7 +33,7 @@ const sync = promisify(fsync);
 export interface DownloadOptions extends StreamOptions {
   /**
    * Remembers which volumes are stored, so that a later call fetches only the others, and keeps two processes from writing the same
-   * file. Needs one with claims, as `fileJournal` has.
+   * file. Needs one with locks, as `fileJournal` has.
    */
   journal?: Journal | undefined;
   /** Replace a file that is already there. */
@@ -71,17 +71,17 @@ export async function downloadToFile(
   const { journal, signal, onWait, overwrite = false } = options;
   const target = resolve(path);
   if (!overwrite) refuseExisting(target);
-  const claims = journal?.claims;
+  const locks = journal?.locks;
   // The name is unique to this journal, or random without locks, so that no other process writes to it.
-  const part = partPath(target, remote, (await claims?.id()) ?? randomBytes(8).toString('hex'));
-  if (!claims) return writeFile(remote, target, part, options);
-  const claim = downloadClaim(part);
-  const waited = await waitFor(claims, claim, { signal, onWait });
+  const part = partPath(target, remote, (await locks?.id()) ?? randomBytes(8).toString('hex'));
+  if (!locks) return writeFile(remote, target, part, options);
+  const lock = downloadLock(part);
+  const waited = await waitForLock(locks, lock, { signal, onWait });
   try {
     if (waited && localState(target, remote.metadata) === 'same') return { resumed: 0, there: true };
     return await writeFile(remote, target, part, options);
   } finally {
-    await claims.release([claim]);
+    await locks.release([lock]);
   }
 }
 
@@ -92,7 +92,7 @@ async function writeFile(
   options: DownloadOptions,
 ): Promise<DownloadResult> {
   const { journal, signal, overwrite = false } = options;
-  const record = new DownloadRecord(remote, part, target, journal?.claims && journal);
+  const record = new DownloadRecord(remote, part, target, journal?.locks && journal);
   const noted = await record.load();
   const { size, sparse } = remote.metadata;
   const file = new PartFile(part, size, { resume: noted !== undefined, sparse });
@@ -107,7 +107,7 @@ async function writeFile(
     await record.remove();
     return { resumed, there };
   } catch (error) {
-    keep = journal?.claims !== undefined && isResumable(error, signal);
+    keep = journal?.locks !== undefined && isResumable(error, signal);
     if (keep) await record.save();
     throw error;
   } finally {

@@ -1,5 +1,5 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from 'node:http';
-import { NetworkError, NotTheServiceError, SzafaError, TooLongError } from '../../errors.ts';
+import { NetworkError, SzafaError, TooLongError, UnexpectedAnswerError } from '../../errors.ts';
 import {
   mostBytes,
   type Transport,
@@ -194,7 +194,7 @@ function translate(error: NodeJS.ErrnoException, url: URL): Error {
     return new NetworkError(message, { cause: error, certificate: true, sent: false });
   }
   if (NOT_HTTP.test(code))
-    return new NotTheServiceError(url.origin, 0, `something that is not HTTP (${code})`, { cause: error });
+    return new UnexpectedAnswerError(url.origin, 0, `something that is not HTTP (${code})`, { cause: error });
   if (CONNECT.has(code))
     return new NetworkError(`${where} cannot be reached (${code})`, { cause: error, sent: false });
   return new NetworkError(`the connection to ${where} was lost (${code || error.message})`, { cause: error });

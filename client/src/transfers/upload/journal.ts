@@ -17,7 +17,7 @@ import {
   utf8,
 } from '@szafa/format';
 import type { CompleteBody } from '@szafa/protocol';
-import type { Claims } from './claims.ts';
+import type { TransferLocks } from './locks.ts';
 import type { VolumeRecord } from './supply.ts';
 
 /**
@@ -34,7 +34,7 @@ export interface Journal {
   /** Of all that is stored; absent where nobody wants to know what is unfinished. */
   keys?(): Promise<string[]>;
   /** Absent where nobody else can share the journal. */
-  claims?: Claims | undefined;
+  locks?: TransferLocks | undefined;
 }
 
 /** What an upload needs to go on in another process, beside the volumes that it sealed. */

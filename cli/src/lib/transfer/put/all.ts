@@ -24,7 +24,7 @@ export async function putAll(put: Put, files: PlannedFile[], parallel: number): 
   const { run, szafa, journal } = put;
   const { batch } = run;
   const { out, signal } = run.invocation;
-  const { claims: locks } = journal;
+  const { locks } = journal;
   let pending = files.map((file) => ({ file, lock: uploadLock(szafa, file.to) }));
   let isReported = false;
   while (pending.length > 0) {

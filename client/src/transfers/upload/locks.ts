@@ -2,9 +2,9 @@ import { sleep } from '../../http/retry.ts';
 
 /**
  * Who is at work on what, among all that share a journal: two of them must neither write one file nor upload one file
- * at the same time. A claim ends with the process that has it, however that ends. @public
+ * at the same time. A lock ends with the process that has it, however that ends. @public
  */
-export interface Claims {
+export interface TransferLocks {
   /** Names the journal: what lies unfinished outside its folder carries it, and is known again by it. */
   id(): Promise<string>;
   /** Those of the keys that nobody else has, which are from now on had here. */
@@ -12,7 +12,7 @@ export interface Claims {
   release(keys: Iterable<string>): Promise<void>;
 }
 
-export interface ClaimOptions {
+export interface LockOptions {
   signal?: AbortSignal | undefined;
   /** Somebody else has it, and is waited for. */
   onWait?: (() => void) | undefined;
@@ -21,13 +21,13 @@ export interface ClaimOptions {
 const ASK_EVERY_MS = 200;
 
 /** Waits until the key is free; true when there was somebody to wait for. @public */
-export async function waitFor(
-  claims: Claims,
+export async function waitForLock(
+  locks: TransferLocks,
   key: string,
-  { signal, onWait }: ClaimOptions,
+  { signal, onWait }: LockOptions,
 ): Promise<boolean> {
   let waited = false;
-  while ((await claims.take([key])).size === 0) {
+  while ((await locks.take([key])).size === 0) {
     if (!waited) onWait?.();
     waited = true;
     await sleep(ASK_EVERY_MS, signal);

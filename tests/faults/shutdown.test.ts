@@ -79,6 +79,17 @@ test('SIGTERM: requests under way finish, new connections are refused, the exit 
   assertOk(await complete(user, transferId));
 });
 
+test('SIGTERM: connections that the kernel has accepted already are served', async () => {
+  process.kill(service.pid, 'SIGSTOP');
+  const clients = await Promise.all(Array.from({ length: 20 }, () => SlowClient.connect(service)));
+  for (const client of clients) client.head('GET', '/healthz', user.token);
+  const stopped = service.terminate();
+  process.kill(service.pid, 'SIGCONT');
+  for (const client of clients) assert.equal((await client.answer()).status, 200);
+  await stopped;
+  await service.start();
+});
+
 test('a client that stalls holds the end no longer than SZ_SHUTDOWN_GRACE', async () => {
   await service.restart({ env: { SZ_SHUTDOWN_GRACE: '1' } });
   const file = makeFile([3 * MIB]);

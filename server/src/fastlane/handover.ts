@@ -23,8 +23,9 @@ type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => bo
 const listening = new Set<Worker>();
 /** The listening handles of Node's cluster. */
 const accepting = new Set<Handle>();
-/** Connections sent to a worker that has not acknowledged them. */
-const inTransit = new Set<Handle>();
+/** Accepted connections that no worker has taken yet. */
+const waiting = new Set<Handle>();
+let acceptedCount = 0;
 const HANDOVER_MS = 1000;
 
 /** Otherwise the worker is still starting: it has no connection, and reads no message. */
@@ -51,19 +52,19 @@ export function watchAccepting(most: number, onRefused: () => void): void {
 }
 
 function boundWaiting(handle: Handle, most: number, onRefused: () => void): void {
-  let waiting = 0;
   const distribute = handle.onconnection!;
   handle.onconnection = (error, connection) => {
-    if (connection && waiting >= most) {
+    acceptedCount++;
+    if (connection && waiting.size >= most) {
       connection.close();
       onRefused();
       return;
     }
     if (connection) {
-      waiting++;
+      waiting.add(connection);
       const { close } = connection;
       connection.close = () => {
-        waiting--;
+        waiting.delete(connection);
         connection.close = close;
         close.call(connection);
       };
@@ -77,14 +78,14 @@ function boundWaiting(handle: Handle, most: number, onRefused: () => void): void
  * which a balancer may have sent a request already.
  */
 export async function stopAccepting(): Promise<void> {
-  // Right after a poll, no connection waits in the kernel.
+  const end = Date.now() + HANDOVER_MS;
+  // libuv accepts one connection per poll, and closing resets those still queued in the kernel: close after a poll without one.
   await afterPoll();
+  for (let before = -1; before !== acceptedCount && Date.now() < end; await afterPoll())
+    before = acceptedCount;
   for (const handle of accepting) handle.close();
   accepting.clear();
-  const end = Date.now() + HANDOVER_MS;
-  // Node sends a worker the next connection after it has acknowledged the last one.
-  for (let quiet = 0; quiet < 3 && Date.now() < end; quiet = inTransit.size === 0 ? quiet + 1 : 0)
-    await sleep(5);
+  while (waiting.size > 0 && Date.now() < end) await sleep(5);
 }
 
 /**
@@ -102,10 +103,7 @@ export function recoverConnections(worker: Worker): void {
   const sent = new Map<number, Handle>();
   const send = child.send.bind(child) as unknown as Send;
   const sendAndRecord: Send = (message, handle, ...rest) => {
-    if (message?.act === 'newconn' && handle) {
-      sent.set(message.seq!, handle);
-      inTransit.add(handle);
-    }
+    if (message?.act === 'newconn' && handle) sent.set(message.seq!, handle);
     return send(message, handle, ...rest);
   };
   child.send = sendAndRecord as unknown as ChildProcess['send'];
@@ -115,16 +113,13 @@ export function recoverConnections(worker: Worker): void {
     // Connections are sent one after the other, so the oldest is the lost one.
     const [lost] = cmd === 'NODE_HANDLE_NACK' ? sent.keys() : [];
     if (lost !== undefined) acknowledge(lost, true);
-    if (ack === undefined) return;
-    inTransit.delete(sent.get(ack)!);
-    sent.delete(ack);
+    if (ack !== undefined) sent.delete(ack);
   });
   const returnConnections = () => {
     // Until then Node could choose the dead worker again.
     if (child.connected) return;
     listening.delete(worker);
     for (const [ack, handle] of sent) {
-      inTransit.delete(handle);
       // Node may have closed it in transit. If no worker listens, closing tells the client.
       if (handle.fd < 0) continue;
       if (listening.size === 0) handle.close();

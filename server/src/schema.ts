@@ -259,7 +259,7 @@ const CURRENT = migrations.length;
 /** Creates the tables in an empty database, or upgrades those of an earlier version. */
 export async function migrate(sql: Sql): Promise<void> {
   await sql.transaction(async (tx) => {
-    await tx.execute(tx.dialect.alone);
+    await tx.execute(tx.dialect.migrationLock);
     await tx.execute('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)');
     const version = await storedVersion(tx);
     if (version > CURRENT) throw await newerDatabase(tx, version);

@@ -139,7 +139,7 @@ export const mutants: Mutant[] = [
   {
     name: 'one challenge makes passkey after passkey',
     file: 'server/src/accounts/factors-table.ts',
-    find: "if (!(await useChallenge(tx, passkey))) throw new Refused('answered');",
+    find: "if (!(await useChallenge(tx, passkey))) throw new Rollback('answered');",
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'passkeys: an id once',
@@ -271,7 +271,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the token of a recovery never ends',
     file: 'server/src/accounts/recoveries-table.ts',
-    find: "if ((await tx.execute(used, tokenHash)).length === 0) throw new Refused('no token');",
+    find: "if ((await tx.execute(used, tokenHash)).length === 0) throw new Rollback('no token');",
     replace: 'void used;',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'a recovery sets everything once',

@@ -171,7 +171,7 @@ export const mutants: Mutant[] = [
   {
     name: 'inits at the same moment pass the limit together',
     file: 'server/src/transfers/create-transfer.ts',
-    find: '  await hold(tx, `account ${creator}`);\n',
+    find: '  await takeNamedLock(tx, `account ${creator}`);\n',
     replace: '',
     tests: [POSTGRES],
     only: 'so many transfers',
@@ -179,7 +179,7 @@ export const mutants: Mutant[] = [
   {
     name: 'whoever completes for another passes the quota',
     file: 'server/src/transfers/transfers-table.ts',
-    find: "if (isNew && (await isOverQuota(tx, owner, quota))) throw new Refused('over quota');",
+    find: "if (isNew && (await isOverQuota(tx, owner, quota))) throw new Rollback('over quota');",
     replace: '',
     tests: [SQLITE],
     only: 'an enforced quota is that of who completes',

@@ -124,8 +124,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the thumbnails of several files come out of the trash as well',
     file: 'server/src/files/files-table.ts',
-    find: 'WHERE trashed_at = 0 AND file_id ${this.sql.dialect.amongListed}',
-    replace: 'WHERE file_id ${this.sql.dialect.amongListed}',
+    find: 'WHERE trashed_at = 0 AND file_id ${this.sql.dialect.inJsonList}',
+    replace: 'WHERE file_id ${this.sql.dialect.inJsonList}',
     tests: [THUMBNAILS],
   },
   {

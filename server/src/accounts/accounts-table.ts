@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
 import { recordAudit } from '../operator/audit-table.ts';
-import { insertInto, isSame, Queries, type Sql } from '../platform/sql/sql.ts';
+import { equalsNullable, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
 import { isUsable } from '../sharing/share-rows.ts';
 import { markAccountStale } from '../upkeep/documents-table.ts';
 import { ADMIN_ACCOUNT, NO_ACCOUNT } from './account-rows.ts';
@@ -165,7 +165,7 @@ export class AccountsTable extends Queries {
   ): Promise<boolean> {
     const { username } = before;
     return this.sql.transaction(async (tx) => {
-      const [is, values] = isSame(before.keys);
+      const [is, values] = equalsNullable(before.keys);
       const [row] = await tx.execute<{ account_id: string }>(
         `UPDATE accounts SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
          WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
@@ -188,7 +188,7 @@ export class AccountsTable extends Queries {
   ): Promise<boolean> {
     const { username } = before;
     return this.sql.transaction(async (tx) => {
-      const [is, values] = isSame(before.keys);
+      const [is, values] = equalsNullable(before.keys);
       const [row] = await tx.execute<{ account_id: string }>(
         `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
          WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,

@@ -1,5 +1,12 @@
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
-import { insertInto, isSame, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
+import {
+  equalsNullable,
+  insertInto,
+  Queries,
+  Rollback,
+  rollbackReason,
+  type Sql,
+} from '../platform/sql/sql.ts';
 import { markAccountStale } from '../upkeep/documents-table.ts';
 import { endLongestUnused, endSessionsOf, insertSession, type LoginSession } from './sessions-table.ts';
 
@@ -122,11 +129,11 @@ export class FactorsTable extends Queries {
           ...[username, passwordHash, ...values],
         );
         if (!row) return false;
-        if (!isCode && !(await usePasskey(tx, row.account_id, used, { now }))) throw new Refused('used');
+        if (!isCode && !(await usePasskey(tx, row.account_id, used, { now }))) throw new Rollback('used');
         await recordAudit(tx, { at: now, account: username, action: 'factor off', detail: 'totp' });
         return true;
       })
-      .catch((error: unknown) => refusal<'used'>(error) !== 'used');
+      .catch((error: unknown) => rollbackReason<'used'>(error) !== 'used');
   }
 
   /** Turns off codes and passkeys for an operator. Returns whether there were any; undefined if there is no such account. */
@@ -189,19 +196,19 @@ export class PasskeysTable extends Queries {
         if (accountId === undefined) return 'changed';
         const counted = 'SELECT COUNT(*) AS count FROM passkeys WHERE account_id = ?';
         const [row] = await tx.query<{ count: number }>(counted, accountId);
-        if (row!.count >= most) throw new Refused('too many');
+        if (row!.count >= most) throw new Rollback('too many');
         const { credential_id, public_key, counter, name, alone } = passkey;
         const added = await tx.execute(
           `${insertInto('passkeys', PASSKEY_COLUMNS)} ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`,
           ...[credential_id, accountId, public_key, counter, name, alone, by.now, null],
         );
-        if (added.length === 0) throw new Refused('taken');
-        if (!(await useChallenge(tx, passkey))) throw new Refused('answered');
+        if (added.length === 0) throw new Rollback('taken');
+        if (!(await useChallenge(tx, passkey))) throw new Rollback('answered');
         const detail = `passkey: ${name}`;
         await recordAudit(tx, { at: by.now, account: by.username, action: 'factor on', detail });
         return 'done';
       })
-      .catch(refusal<NotAdded>);
+      .catch(rollbackReason<NotAdded>);
   }
 
   /** Also ends the sessions that were opened with it, except the one with this token. */
@@ -218,13 +225,13 @@ export class PasskeysTable extends Queries {
           'DELETE FROM passkeys WHERE credential_id = ? AND account_id = ? RETURNING name',
           ...[credentialId, accountId],
         );
-        if (!removed) throw new Refused('no passkey');
+        if (!removed) throw new Rollback('no passkey');
         await endSessionsOf(tx, by.username, credentialId, by.tokenHash);
         const detail = `passkey: ${removed.name}`;
         await recordAudit(tx, { at: by.now, account: by.username, action: 'factor off', detail });
         return 'done';
       })
-      .catch(refusal<'no passkey'>);
+      .catch(rollbackReason<'no passkey'>);
   }
 
   /** Opens a session for a passkey that signed in by itself; undefined if it does not count, or the account is gone. */
@@ -266,7 +273,7 @@ async function lockWithKeys(
     const [row] = await tx.query<{ account_id: string }>(text, username, passwordHash);
     return row?.account_id;
   }
-  const [is, values] = isSame(expected);
+  const [is, values] = equalsNullable(expected);
   const [row] = await tx.execute<{ account_id: string }>(
     `UPDATE accounts SET keys = ? WHERE ${own} AND keys ${is} RETURNING account_id`,
     ...[keys, username, passwordHash, ...values],

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
-import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, Queries, type Sql } from '../platform/sql/sql.ts';
 import { notInvited } from './refusals.ts';
 
 export interface InvitationRow {
@@ -57,7 +57,7 @@ export class InvitationsTable extends Queries {
 
   /** Includes expired ones that the sweeper has not removed yet. */
   count(): Promise<number> {
-    return countSome(this.sql, 'invitations');
+    return countUpToLimit(this.sql, 'invitations');
   }
 
   /** False if there is none with that id. */

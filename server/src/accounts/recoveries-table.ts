@@ -1,5 +1,5 @@
 import { recordAudit } from '../operator/audit-table.ts';
-import { isSame, Queries, Refused, refusal } from '../platform/sql/sql.ts';
+import { equalsNullable, Queries, Rollback, rollbackReason } from '../platform/sql/sql.ts';
 import { markAccountStale } from '../upkeep/documents-table.ts';
 import { endRecoveries, type NewSecrets } from './accounts-table.ts';
 import { removePasskeys } from './factors-table.ts';
@@ -58,7 +58,7 @@ export class RecoveriesTable extends Queries {
         if (!token) return 'no token';
         const { account_id: accountId } = token;
         // The account is locked first, as everywhere; of two requests the second does not find the token any more.
-        const [is, values] = isSame(expectedKeys);
+        const [is, values] = equalsNullable(expectedKeys);
         const [user] = await tx.execute<{ username: string }>(
           `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL
            WHERE account_id = ? AND deleting_since IS NULL AND disabled_at IS NULL AND keys ${is} RETURNING username`,
@@ -67,7 +67,7 @@ export class RecoveriesTable extends Queries {
         if (!user) return 'other keys';
         const { username } = user;
         const used = 'DELETE FROM recovery_tokens WHERE token_hash = ? RETURNING token_hash';
-        if ((await tx.execute(used, tokenHash)).length === 0) throw new Refused('no token');
+        if ((await tx.execute(used, tokenHash)).length === 0) throw new Rollback('no token');
         await endSessions(tx, username);
         await removePasskeys(tx, accountId);
         await markAccountStale(tx, username);
@@ -75,7 +75,7 @@ export class RecoveriesTable extends Queries {
         await insertSession(tx, { ...session, username, accountId, now });
         return 'done';
       })
-      .catch(refusal<'no token'>);
+      .catch(rollbackReason<'no token'>);
   }
 
   async expire(now: number): Promise<void> {

@@ -179,12 +179,12 @@ export class SessionsTable extends Queries {
       for (let ids = [id]; ids.length > 0; ) {
         const list = JSON.stringify(ids);
         const ended = await tx.execute<{ device: string }>(
-          `DELETE FROM sessions WHERE username = ? AND id ${tx.dialect.amongListed} RETURNING device`,
+          `DELETE FROM sessions WHERE username = ? AND id ${tx.dialect.inJsonList} RETURNING device`,
           ...[username, list],
         );
         detail ??= ended[0]?.device;
         if (detail === undefined) return false;
-        const made = `SELECT id FROM sessions WHERE made_by ${tx.dialect.amongListed}`;
+        const made = `SELECT id FROM sessions WHERE made_by ${tx.dialect.inJsonList}`;
         ids = (await tx.query<{ id: string }>(made, list)).map((row) => row.id);
       }
       await recordAudit(tx, { at: now, account: username, action: 'session ended', detail: detail! });

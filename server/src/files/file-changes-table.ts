@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type NewName, toBase64 } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
-import { insertInto, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
+import { insertInto, Queries, Rollback, rollbackReason, type Sql } from '../platform/sql/sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from '../transfers/transfer-rows.ts';
 import { copyVolumes } from '../transfers/volumes-table.ts';
 import { markStale } from '../upkeep/documents-table.ts';
@@ -46,7 +46,7 @@ export function lockFiles<Row = LockedFile>(
   columns = LOCKED_COLUMNS,
 ): Promise<Row[]> {
   return tx.query<Row>(
-    `SELECT ${columns} FROM files WHERE file_id ${tx.dialect.amongListed}
+    `SELECT ${columns} FROM files WHERE file_id ${tx.dialect.inJsonList}
      ORDER BY file_id ${tx.dialect.forUpdate}`,
     JSON.stringify(ids.filter(isFileId)),
   );
@@ -55,7 +55,7 @@ export function lockFiles<Row = LockedFile>(
 /** Deletes locked files and their transfers; the sweeper removes the volumes. */
 export async function removeFiles(tx: Sql, files: LockedFile[], now: number): Promise<void> {
   if (files.length === 0) return;
-  const among = `file_id ${tx.dialect.amongListed}`;
+  const among = `file_id ${tx.dialect.inJsonList}`;
   const ids = JSON.stringify(files.map(({ file_id }) => file_id));
   await tx.execute(
     `INSERT INTO garbage (file_id, not_before) SELECT file_id, CAST(? AS BIGINT) FROM files WHERE ${among}`,
@@ -68,7 +68,7 @@ export async function removeFiles(tx: Sql, files: LockedFile[], now: number): Pr
     ids,
   );
   await tx.execute(
-    `DELETE FROM pulls WHERE lease_until = 0 AND transfer_id ${tx.dialect.amongListed}`,
+    `DELETE FROM pulls WHERE lease_until = 0 AND transfer_id ${tx.dialect.inJsonList}`,
     JSON.stringify(transfers.map(({ transfer_id }) => transfer_id)),
   );
   await moveUsage(
@@ -146,10 +146,10 @@ export class FileChangesTable extends Queries {
       for (const [owner, bytes] of growth) if (bytes !== 0) await addExtra(tx, owner, bytes);
       const grows = growth.values().some((bytes) => bytes > 0);
       if (quota !== undefined && grows && (await isOverAllowance(tx, caller, quota)))
-        throw new Refused('over quota');
+        throw new Rollback('over quota');
       return [];
     });
-    return renamed.catch(refusal<'over quota'>);
+    return renamed.catch(rollbackReason<'over quota'>);
   }
 
   /** Deletes the record and its transfer; the sweeper may remove the volumes from `notBefore` on. */

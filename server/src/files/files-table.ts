@@ -117,7 +117,7 @@ export class FilesTable extends Queries {
 
   locations(ids: string[]): Promise<FileLocation[]> {
     return this.sql.query<FileLocation>(
-      `SELECT owner, dir_id FROM files WHERE file_id ${this.sql.dialect.amongListed}`,
+      `SELECT owner, dir_id FROM files WHERE file_id ${this.sql.dialect.inJsonList}`,
       JSON.stringify(ids.filter(isFileId)),
     );
   }
@@ -126,7 +126,7 @@ export class FilesTable extends Queries {
   withThumbnails(ids: string[]): Promise<Pick<FileRow, 'file_id' | 'owner' | 'enc_params' | 'thumbnail'>[]> {
     return this.sql.query(
       `SELECT file_id, owner, enc_params, thumbnail FROM files
-       WHERE trashed_at = 0 AND file_id ${this.sql.dialect.amongListed}`,
+       WHERE trashed_at = 0 AND file_id ${this.sql.dialect.inJsonList}`,
       JSON.stringify(ids.filter(isFileId)),
     );
   }

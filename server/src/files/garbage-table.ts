@@ -1,11 +1,11 @@
-import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, Queries, type Sql } from '../platform/sql/sql.ts';
 import { forgetReceived } from '../transfers/received-volumes-table.ts';
 import { forgetVolumes } from '../transfers/volumes-table.ts';
 
 /** Volume groups to be removed. `not_before` is a lease: a process that works on a group moves it ahead. */
 export class GarbageTable extends Queries {
   count(): Promise<number> {
-    return countSome(this.sql, 'garbage');
+    return countUpToLimit(this.sql, 'garbage');
   }
 
   /** Clones whose lease has expired. */

@@ -1,5 +1,5 @@
 import { ADMIN, type Volume } from '@szafa/protocol';
-import { Queries, Refused, refusal } from '../platform/sql/sql.ts';
+import { Queries, Rollback, rollbackReason } from '../platform/sql/sql.ts';
 import { entryOf, parseEntry } from '../transfers/volumes-table.ts';
 import { markStale } from '../upkeep/documents-table.ts';
 import { addExtra, isOverAllowance } from './quota.ts';
@@ -29,7 +29,7 @@ export class ThumbnailsTable extends Queries {
   set(fileId: string, volume: Volume, quota?: number): Promise<boolean | 'over quota'> {
     const condition = 'thumbnail IS NULL AND trashed_at = 0';
     const change = { set: 'thumbnail = ?', condition, growth: volume.size, quota };
-    return this.#change(fileId, volume, change).catch(refusal<'over quota'>);
+    return this.#change(fileId, volume, change).catch(rollbackReason<'over quota'>);
   }
 
   /** Forgets a lost thumbnail, so that it can be sent again. False if the file does not have this one. */
@@ -53,7 +53,7 @@ export class ThumbnailsTable extends Queries {
       await markStale(tx, fileId, row.rev);
       await addExtra(tx, row.owner, growth);
       if (quota !== undefined && (await isOverAllowance(tx, row.owner || ADMIN, quota)))
-        throw new Refused('over quota');
+        throw new Rollback('over quota');
       return true;
     });
   }

@@ -32,7 +32,7 @@ export class TrashTable extends Queries {
       if (changed.length === 0) return [];
       const list = JSON.stringify(changed.map(({ file_id }) => file_id));
       await tx.execute(
-        `UPDATE files SET trashed_at = ?, rev = rev + 1 WHERE file_id ${tx.dialect.amongListed}`,
+        `UPDATE files SET trashed_at = ?, rev = rev + 1 WHERE file_id ${tx.dialect.inJsonList}`,
         trashedAt,
         list,
       );

@@ -1,7 +1,15 @@
 import { type Ending, limits, type NewTransfer } from '@szafa/protocol';
 import { requireLiveAccount } from '../accounts/account-rows.ts';
 import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
-import { countSome, hold, insertInto, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
+import {
+  countUpToLimit,
+  insertInto,
+  Queries,
+  Rollback,
+  rollbackReason,
+  type Sql,
+  takeNamedLock,
+} from '../platform/sql/sql.ts';
 import { type Creation, createTransfer, type UploadLimits } from '../transfers/create-transfer.ts';
 import type { NewTransferIds } from '../transfers/transfer-rows.ts';
 import { NOT_DONE, type TransferRow } from '../transfers/transfer-rows.ts';
@@ -86,7 +94,7 @@ export class RequestsTable extends Queries {
     const { id, owner, accountId, header, accessHash, own, files, bytes, now, expiresAt } = request;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
-      await hold(tx, `requests ${accountId}`);
+      await takeNamedLock(tx, `requests ${accountId}`);
       const [same] = await tx.query<{ account_id: string; header: string; access_hash: string }>(
         'SELECT account_id, header, access_hash FROM file_requests WHERE id = ?',
         id,
@@ -134,7 +142,7 @@ export class RequestsTable extends Queries {
   }
 
   count(): Promise<number> {
-    return countSome(this.sql, 'file_requests WHERE ended_at IS NULL');
+    return countUpToLimit(this.sql, 'file_requests WHERE ended_at IS NULL');
   }
 
   /** With `owner`, ends only a request of that owner, and removes it from the list. False if there is none. */
@@ -228,10 +236,10 @@ export class RequestsTable extends Queries {
           `${insertInto('request_uploads', UPLOAD_COLUMNS)} ON CONFLICT DO NOTHING RETURNING request_id`,
           ...[tokenHash, id, ids.transferId, init.storedSize, ids.now, from?.address ?? null],
         );
-        if (!row) throw new Refused('taken');
+        if (!row) throw new Rollback('taken');
         return created;
       })
-      .catch(refusal<Creation>);
+      .catch(rollbackReason<Creation>);
   }
 
   /** Lists open uploads of requests that ended since then; no visitor can continue them. */

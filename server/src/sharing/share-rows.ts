@@ -1,7 +1,7 @@
 /** Rows of shares, and SQL that is part of larger transactions: files and tickets, recipients, deletion of accounts. */
 import { type Ending, limits } from '@szafa/protocol';
 import type { ReadableFile } from '../files/files-table.ts';
-import { hold, insertInto, type Sql, type Value } from '../platform/sql/sql.ts';
+import { insertInto, type Sql, takeNamedLock, type Value } from '../platform/sql/sql.ts';
 
 export interface NewShare {
   id: string;
@@ -147,7 +147,7 @@ export async function findRecipient(
   const ownIdentity = 'SELECT 1 FROM accounts WHERE account_id = ? AND identity IS NOT NULL';
   if ((await tx.query(ownIdentity, ownerId)).length === 0) return 'owner has no identity';
   // Of two owners who share at the same time, the second counts the share of the first.
-  await hold(tx, `shares for ${accountId}`);
+  await takeNamedLock(tx, `shares for ${accountId}`);
   const [count] = await tx.query<{ of_all: number; of_one: number | null }>(
     `SELECT COUNT(*) AS of_all, CAST(SUM(CASE WHEN account_id = ? THEN 1 ELSE 0 END) AS BIGINT) AS of_one
      FROM shares WHERE recipient_id = ? AND ended_at IS NULL`,

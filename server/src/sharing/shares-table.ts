@@ -3,7 +3,7 @@ import { type Ending, limits } from '@szafa/protocol';
 import { requireLiveAccount } from '../accounts/account-rows.ts';
 import { isFileId, JOIN_BLOCK, READABLE, type ReadableRow, readableAt } from '../files/files-table.ts';
 import { type Actor, limitAudit, recordAudit } from '../operator/audit-table.ts';
-import { countSome, hold, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, insertInto, Queries, type Sql, takeNamedLock } from '../platform/sql/sql.ts';
 import {
   type ActiveShare,
   endShare,
@@ -43,7 +43,7 @@ export class SharesTable extends Queries {
     const { id, owner, accountId, files, now } = share;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
-      await hold(tx, `shares ${accountId}`);
+      await takeNamedLock(tx, `shares ${accountId}`);
       const { accessHash, username, letter } = { ...NO_RECIPIENT, ...share.for };
       const [same] = await tx.query<
         Record<'account_id' | 'header', string> &
@@ -58,7 +58,7 @@ export class SharesTable extends Queries {
       if (await this.#isFull(tx, share)) return 'too many';
       await limitAudit(tx, owner, now, mostEntries);
       const there = await tx.query<{ file_id: string }>(
-        `SELECT file_id FROM files WHERE file_id ${tx.dialect.amongListed} AND owner = ? AND trashed_at = 0`,
+        `SELECT file_id FROM files WHERE file_id ${tx.dialect.inJsonList} AND owner = ? AND trashed_at = 0`,
         JSON.stringify(files.filter(isFileId)),
         owner,
       );
@@ -115,7 +115,7 @@ export class SharesTable extends Queries {
   }
 
   count(): Promise<number> {
-    return countSome(this.sql, 'shares WHERE ended_at IS NULL');
+    return countUpToLimit(this.sql, 'shares WHERE ended_at IS NULL');
   }
 
   /** Replaces the owner's note if it has the digest `match`; false if the owner has no such share. */

@@ -6,7 +6,7 @@ import { lockDir } from '../files/directories-table.ts';
 import { insertFile } from '../files/file-changes-table.ts';
 import type { FileRow } from '../files/files-table.ts';
 import { countedOf, extraOf, isOverQuota, lockUsage } from '../files/quota.ts';
-import { hold, Refused, type Sql } from '../platform/sql/sql.ts';
+import { Rollback, type Sql, takeNamedLock } from '../platform/sql/sql.ts';
 import {
   insertTransfer,
   type NewTransferIds,
@@ -34,7 +34,7 @@ interface OpenLimit {
   volumes: number;
 }
 
-/** Part of a transaction; throws `Refused` if it has to be rolled back. */
+/** Part of a transaction; throws `Rollback` if it has to be rolled back. */
 export async function createTransfer(
   tx: Sql,
   init: NewTransfer,
@@ -51,9 +51,9 @@ export async function createTransfer(
     counts,
   );
   if (!inserted) return 'taken';
-  if (open && (await exceedsOpenUploadLimit(tx, ids.creator, inserted, open))) throw new Refused('too many');
+  if (open && (await exceedsOpenUploadLimit(tx, ids.creator, inserted, open))) throw new Rollback('too many');
   await insertVolumes(tx, ids.fileId, init.volumes);
-  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) throw new Refused('over quota');
+  if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota))) throw new Rollback('over quota');
   return 'created';
 }
 
@@ -150,7 +150,7 @@ async function exceedsOpenUploadLimit(
   };
   // The insert does not see concurrent inits. Only near the limit do they have to wait for each other.
   if (!exceeds(seen.open, INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return false;
-  await hold(tx, `account ${creator}`);
+  await takeNamedLock(tx, `account ${creator}`);
   const [now] = await tx.query<{ open: string }>(
     `SELECT ${OPEN} AS open FROM transfers WHERE creator = ? AND ${NOT_DONE} LIMIT 1`,
     creator,

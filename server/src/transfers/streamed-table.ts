@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Streamed, StreamedFile, Volume } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
 import { isOverAllowance, isOverQuota, lockUsage } from '../files/quota.ts';
-import { Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
+import { Queries, Rollback, rollbackReason, type Sql } from '../platform/sql/sql.ts';
 import { OWN_LIMITS } from './create-transfer.ts';
 import { COLUMNS, lockTransfer, OPEN, parseOpenCounts, type TransferRow } from './transfer-rows.ts';
 import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes-table.ts';
@@ -39,7 +39,7 @@ export class StreamedTable extends Queries {
           size - claimed,
           transferId,
         );
-        if (!open) throw new Refused('known');
+        if (!open) throw new Rollback('known');
         const [row] = await tx.execute(
           `${INTO} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING idx`,
           fileId,
@@ -47,10 +47,10 @@ export class StreamedTable extends Queries {
           size,
           sha256,
         );
-        if (!row) throw new Refused('known');
+        if (!row) throw new Rollback('known');
         return 'recorded';
       })
-      .catch(refusal<Recording>);
+      .catch(rollbackReason<Recording>);
   }
 
   /** One statement, and concurrent volumes of a transfer do not wait for each other. */
@@ -130,10 +130,10 @@ export class StreamedTable extends Queries {
         if (more === 0) return 'claimed';
         await addStored(tx, fileId, more);
         await lockUsage(tx, row.creator);
-        if (await isOverQuota(tx, row.creator, quota)) throw new Refused('over quota');
+        if (await isOverQuota(tx, row.creator, quota)) throw new Rollback('over quota');
         return 'claimed';
       })
-      .catch(refusal<'over quota'>);
+      .catch(rollbackReason<'over quota'>);
   }
 
   /** Releases the claim of a volume that was not recorded. */
@@ -223,10 +223,10 @@ export class StreamedTable extends Queries {
         const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
         const isNew = (before.owner ?? before.creator) !== owner;
         const isOver = grows || isNew ? isOverQuota : isOverAllowance;
-        if (quota !== undefined && (await isOver(tx, owner, quota))) throw new Refused('over quota');
+        if (quota !== undefined && (await isOver(tx, owner, quota))) throw new Rollback('over quota');
         return row;
       })
-      .catch(refusal<'over quota'>);
+      .catch(rollbackReason<'over quota'>);
   }
 }
 

@@ -13,7 +13,7 @@ import {
 import { lockDir } from '../files/directories-table.ts';
 import { insertFile } from '../files/file-changes-table.ts';
 import { isOverQuota, lockUsage } from '../files/quota.ts';
-import { countSome, Queries, Refused, refusal, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, Queries, Rollback, rollbackReason, type Sql } from '../platform/sql/sql.ts';
 import { deleteUpload, findUploadSession } from '../sharing/request-rows.ts';
 import { markFileStale, markStale } from '../upkeep/documents-table.ts';
 import {
@@ -67,7 +67,7 @@ export class TransfersTable extends Queries {
   create(init: NewTransfer, ids: NewTransferIds, limits: UploadLimits = {}): Promise<Creation> {
     return this.sql
       .transaction<Creation>((tx) => createTransfer(tx, init, ids, limits))
-      .catch(refusal<Creation>);
+      .catch(rollbackReason<Creation>);
   }
 
   /** Creates transfers that are done, with their files, all of one creator, in one transaction. Each has its own result. */
@@ -118,7 +118,7 @@ export class TransfersTable extends Queries {
 
   /** Not for done transfers, which are kept as long as their files: counting them would take ever longer. */
   openCount(status: Exclude<TransferStatus, 'done'>): Promise<number> {
-    return countSome(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);
+    return countUpToLimit(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);
   }
 
   /** For `Sessions.identify`: a transfer of any creator. */
@@ -182,10 +182,10 @@ export class TransfersTable extends Queries {
         await lockUsage(tx, owner);
         const storing = await setStoring(tx, transferId, owner, ADMIN_ACCOUNT);
         const isNew = storing && (before.owner ?? before.creator) !== owner;
-        if (isNew && (await isOverQuota(tx, owner, quota))) throw new Refused('over quota');
+        if (isNew && (await isOverQuota(tx, owner, quota))) throw new Rollback('over quota');
         return storing;
       })
-      .catch(refusal<'over quota'>);
+      .catch(rollbackReason<'over quota'>);
     return row ?? this.get(transferId);
   }
 

@@ -1,4 +1,4 @@
-import { countSome, Queries } from '../platform/sql/sql.ts';
+import { countUpToLimit, Queries } from '../platform/sql/sql.ts';
 
 /** The progress of a check of every volume of every file, in the order of the files' numbers. */
 export interface CheckProgress {
@@ -70,7 +70,7 @@ export class ChecksTable extends Queries {
   }
 
   faultCount(): Promise<number> {
-    return countSome(this.sql, 'volume_faults');
+    return countUpToLimit(this.sql, 'volume_faults');
   }
 
   faults(limit: number): Promise<VolumeFaultRow[]> {

@@ -151,7 +151,7 @@ export async function markStale(tx: Sql, fileId: string, rev: number): Promise<v
 export async function markManifestsStale(tx: Sql, list: string): Promise<void> {
   await tx.execute(
     `INSERT INTO stale_manifests (file_id, rev)
-     SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.amongListed}
+     SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.inJsonList}
      ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
     list,
   );

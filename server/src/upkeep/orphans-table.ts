@@ -1,4 +1,4 @@
-import { countSome, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, Queries, type Sql } from '../platform/sql/sql.ts';
 
 /** The progress of the search for orphans. */
 export interface OrphanRound {
@@ -16,7 +16,7 @@ const IN_USE = `SELECT file_id FROM files WHERE file_id IN (LISTED)
 /** Volume groups without a file or transfer, and the progress of the search for them. */
 export class OrphansTable extends Queries {
   count(): Promise<number> {
-    return countSome(this.sql, 'orphans');
+    return countUpToLimit(this.sql, 'orphans');
   }
 
   /** Returns the ids that are files. */
@@ -32,7 +32,7 @@ export class OrphansTable extends Queries {
   }
 
   async #ids(text: string, ...lists: string[]): Promise<Set<string>> {
-    const statement = text.replaceAll('LISTED', this.sql.dialect.listed);
+    const statement = text.replaceAll('LISTED', this.sql.dialect.jsonList);
     const rows = await this.sql.query<{ file_id: string }>(statement, ...lists);
     return new Set(rows.map((row) => row.file_id));
   }
@@ -74,7 +74,7 @@ export class OrphansTable extends Queries {
     return this.sql.transaction(async (tx) => {
       await note(tx, found.unknown, now);
       const list = JSON.stringify([...found.known]);
-      await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.listed})`, list);
+      await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.jsonList})`, list);
       await tx.execute(
         'UPDATE orphan_search SET started_at = ?, after_id = ?, groups_seen = ?, orphans_seen = ?',
         round.beganAt,

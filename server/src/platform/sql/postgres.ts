@@ -10,12 +10,13 @@ const dialect: Dialect = {
   clustered: '',
   forUpdate: 'FOR UPDATE',
   forShare: 'FOR SHARE',
-  listed: 'SELECT json_array_elements_text(?::json)',
-  amongListed: '= ANY (ARRAY(SELECT json_array_elements_text(?::json)))',
+  jsonList: 'SELECT json_array_elements_text(?::json)',
+  inJsonList: '= ANY (ARRAY(SELECT json_array_elements_text(?::json)))',
   // Nodes that start at the same time wait for each other here.
-  alone: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
+  migrationLock: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
   tables: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
-  hold: "SELECT pg_advisory_xact_lock(hashtext('szafa ' || coalesce(current_schema(), '')), hashtext(?))",
+  namedLock:
+    "SELECT pg_advisory_xact_lock(hashtext('szafa ' || coalesce(current_schema(), '')), hashtext(?))",
 };
 
 const POOL_CONNECTIONS = 7;
@@ -128,7 +129,7 @@ export class PostgresStore implements SqlStore {
     if (schema !== undefined) {
       const exists = 'SELECT 1 FROM information_schema.schemata WHERE schema_name = ?';
       await this.transaction(async (tx) => {
-        await tx.execute(dialect.alone);
+        await tx.execute(dialect.migrationLock);
         if ((await tx.query(exists, schema)).length === 0) await tx.execute(`CREATE SCHEMA ${schema}`);
       });
     }
@@ -141,11 +142,11 @@ export class PostgresStore implements SqlStore {
   }
 
   async advanceSerials(): Promise<void> {
-    for (const [table, column] of [
-      ['files', 'seq'],
-      ['dirs', 'dir_id'],
-      ['audit_log', 'seq'],
-    ]) {
+    const serials = await this.query<{ table_name: string; column_name: string }>(
+      `SELECT table_name, column_name FROM information_schema.columns
+       WHERE table_schema = current_schema() AND is_identity = 'YES'`,
+    );
+    for (const { table_name: table, column_name: column } of serials) {
       await this.execute(
         `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), COALESCE(MAX(${column}), 0) + 1, false) FROM ${table}`,
       );

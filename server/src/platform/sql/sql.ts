@@ -9,15 +9,15 @@ export interface Dialect {
   /** The same with a shared lock: only changes wait. */
   forShare: string;
   /** SELECT of the texts in a JSON array parameter. */
-  listed: string;
+  jsonList: string;
   /** Condition that a column is one of the texts in a JSON array parameter. Uses an index. */
-  amongListed: string;
+  inJsonList: string;
   /** Statement that takes the lock for migrations until the transaction ends. */
-  alone: string;
+  migrationLock: string;
   /** Statement that lists the tables. */
   tables: string;
-  /** Statement that takes a named lock until the transaction ends; see `hold`. */
-  hold: string;
+  /** Statement that takes a named lock until the transaction ends; see `takeNamedLock`. */
+  namedLock: string;
 }
 
 export type Value = string | number | null;
@@ -48,26 +48,26 @@ export const insertInto = (table: string, columns: readonly string[]) =>
   `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 
 /** A condition on a nullable column, and its parameters. */
-export const isSame = (expected: string | undefined): [text: string, values: string[]] =>
+export const equalsNullable = (expected: string | undefined): [text: string, values: string[]] =>
   expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];
 
 /** Counting stops here, to keep it cheap. */
-export const COUNTED = 100_000;
+export const COUNT_LIMIT = 100_000;
 
-/** Counts rows, up to COUNTED. `from` is the part after FROM. */
-export async function countSome(sql: Sql, from: string, ...params: Value[]): Promise<number> {
-  const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${from} LIMIT ${COUNTED}) AS found`;
+/** Counts rows, up to COUNT_LIMIT. `from` is the part after FROM. */
+export async function countUpToLimit(sql: Sql, from: string, ...params: Value[]): Promise<number> {
+  const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${from} LIMIT ${COUNT_LIMIT}) AS found`;
   const [row] = await sql.query<{ count: number }>(text, ...params);
   return row!.count;
 }
 
 /** Takes a named lock until the transaction ends. */
-export async function hold(tx: Sql, name: string): Promise<void> {
-  await tx.execute(tx.dialect.hold, name);
+export async function takeNamedLock(tx: Sql, name: string): Promise<void> {
+  await tx.execute(tx.dialect.namedLock, name);
 }
 
-/** Thrown in a transaction to roll it back; `refusal` turns it into a result. */
-export class Refused<Why extends string> extends Error {
+/** Thrown in a transaction to roll it back; `rollbackReason` turns it into a result. */
+export class Rollback<Why extends string> extends Error {
   readonly why: Why;
 
   constructor(why: Why) {
@@ -76,8 +76,8 @@ export class Refused<Why extends string> extends Error {
   }
 }
 
-export function refusal<Why extends string>(error: unknown): Why {
-  if (error instanceof Refused) return error.why;
+export function rollbackReason<Why extends string>(error: unknown): Why {
+  if (error instanceof Rollback) return error.why;
   throw error;
 }
 

@@ -11,12 +11,12 @@ const dialect: Dialect = {
   clustered: 'WITHOUT ROWID',
   forUpdate: '',
   forShare: '',
-  listed: 'SELECT value FROM json_each(?)',
-  amongListed: 'IN (SELECT value FROM json_each(?))',
+  jsonList: 'SELECT value FROM json_each(?)',
+  inJsonList: 'IN (SELECT value FROM json_each(?))',
   // SQLite runs one writing transaction at a time.
-  alone: 'SELECT 1',
+  migrationLock: 'SELECT 1',
   tables: "SELECT name FROM sqlite_master WHERE type = 'table'",
-  hold: 'SELECT ?',
+  namedLock: 'SELECT ?',
 };
 
 /** Other processes hold the write lock for milliseconds only; this is an upper bound. */

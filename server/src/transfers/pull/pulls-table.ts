@@ -1,4 +1,4 @@
-import { hold, Queries, Refused, refusal, type Sql } from '../../platform/sql/sql.ts';
+import { Queries, Rollback, rollbackReason, type Sql, takeNamedLock } from '../../platform/sql/sql.ts';
 
 export interface Puller {
   caller: string;
@@ -29,8 +29,8 @@ export class PullsTable extends Queries {
   ): Promise<PullLease> {
     return this.sql
       .transaction<PullLease>(async (tx) => {
-        await hold(tx, `account ${caller}`);
-        await hold(tx, `node ${node}`);
+        await takeNamedLock(tx, `account ${caller}`);
+        await takeNamedLock(tx, `node ${node}`);
         const rows = await tx.execute(
           `INSERT INTO pulls (transfer_id, username, node, runner, lease_until, received) VALUES (?, ?, ?, ?, ?, '')
            ON CONFLICT (transfer_id) DO UPDATE SET username = excluded.username, node = excluded.node,
@@ -54,11 +54,11 @@ export class PullsTable extends Queries {
           caller,
           now,
         );
-        if (count!.account > (count!.own ?? limit.account)) throw new Refused('account');
-        if (count!.node > limit.node) throw new Refused('node');
+        if (count!.account > (count!.own ?? limit.account)) throw new Rollback('account');
+        if (count!.node > limit.node) throw new Rollback('node');
         return 'leased';
       })
-      .catch(refusal<PullLease>);
+      .catch(rollbackReason<PullLease>);
   }
 
   async report(transferId: string, runner: string, landed: string, leaseUntil: number): Promise<void> {

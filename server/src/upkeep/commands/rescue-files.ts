@@ -190,7 +190,7 @@ export class FileRescue {
 
 /** Returns the groups that are neither files nor deleted files. */
 export async function findUnknown(sql: Sql, groups: { id: string }[]): Promise<string[]> {
-  const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.listed})`;
+  const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.jsonList})`;
   // A clone that was in progress when the backup was made may be a file by now. Manifests of deleted files are about to go.
   const text = `${among('files')} UNION ${among('garbage')} AND clone_key IS NULL UNION ${among('stale_manifests')}`;
   const unknown = new Set(groups.map(({ id }) => id));

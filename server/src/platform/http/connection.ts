@@ -31,10 +31,11 @@ export function guardConnections(
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const server = app.server as Server;
   const current = new WeakMap<Socket, Exchange>();
+  const retireMs = behindBalancer ? BALANCER_RETIRE_MS : RETIRE_MS;
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
-    await retire(server, behindBalancer ? BALANCER_RETIRE_MS : RETIRE_MS);
+    await retire(server, retireMs);
   });
 
   server.on('timeout', (socket: Socket) => {
@@ -64,7 +65,7 @@ export function guardConnections(
 
   const endAfter = (request: IncomingMessage) => {
     const isLast = () => current.get(request.socket)?.request === request;
-    const end = () => setTimeout(() => isLast() && request.socket.destroySoon(), RETIRE_MS).unref();
+    const end = () => setTimeout(() => isLast() && request.socket.destroySoon(), retireMs).unref();
     if (request.complete) end();
     else request.once('end', end);
   };

@@ -3,7 +3,7 @@ import { defineConfig } from 'vite';
 import { chunksOf } from './build/chunks.ts';
 import { command } from './build/command.ts';
 import { finish } from './build/finish.ts';
-import { leaveOutSummaries } from './build/summaries.ts';
+import { shortenSchemas } from './build/schemas.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const outDir = process.env['SZAFA_WEB_OUT'] ?? at('dist');
@@ -41,6 +41,6 @@ export default defineConfig({
     },
   },
   // In files of their own parts as well: Argon2id comes when a password is asked for.
-  worker: { format: 'es', plugins: () => [leaveOutSummaries()] },
-  plugins: [leaveOutSummaries(), command(), finish(outDir)],
+  worker: { format: 'es', plugins: () => [shortenSchemas()] },
+  plugins: [shortenSchemas(), command(), finish(outDir)],
 });

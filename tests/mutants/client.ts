@@ -806,8 +806,8 @@ export const mutants: Mutant[] = [
   {
     name: 'ranges of a shared file are read by their segments alone',
     file: 'client/src/transfers/download/segment-reader.ts',
-    find: 'if (this.#deps.isShared && ',
-    replace: 'if (!this.#deps.isShared && ',
+    find: 'if (this.#deps.isShared() && ',
+    replace: 'if (!this.#deps.isShared() && ',
     tests: [FORGED],
   },
   {

@@ -29,7 +29,7 @@ function cabinetOf(names: Record<string, string>) {
       })),
     dirs: async () => [],
     quota: async () => ({}),
-    api: { changes: async () => '1' },
+    api: { call: async () => ({ rev: '1' }) },
     openFile: async (fileId: string, { record }: { record: unknown }) => {
       opened.push(record);
       if (failures-- > 0) throw new Error('lost');
@@ -68,7 +68,11 @@ test('a file is opened as the list shows it, once; one that is not listed is not
 
 test('a list that comes for an account that has left is not kept for the next', async () => {
   const listed = Promise.withResolvers<void>();
-  const parts = { dirs: async () => [], quota: () => listed.promise, api: { changes: async () => '1' } };
+  const parts = {
+    dirs: async () => [],
+    quota: () => listed.promise,
+    api: { call: async () => ({ rev: '1' }) },
+  };
   const entry = {
     fileId: 'f',
     path: 'of the first',

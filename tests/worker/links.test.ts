@@ -60,5 +60,5 @@ test('of a link that opens nothing it is said why, and what to do', () => {
     explain({ code: 'tampered', message: 'x', stage: 'segment' }),
     /changed after it was uploaded/,
   );
-  assert.match(explain({ code: 'link-over', message: 'x', stage: 'expired' }), /expired\. Ask whoever/);
+  assert.match(explain({ code: 'link-over', message: 'x', stage: 'expired' }), /expired\. Ask the person/);
 });

@@ -73,7 +73,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       ofVolume: (idx: number) => this.#digestOf(idx),
     };
     const digests = new VolumeDigests(sources, header);
-    const isShared = header.metadata.shared === true;
+    const isShared = () => header.metadata.shared === true;
     const placeOf = (idx: number) => this.#place(idx);
     this.#fetcher = fetcher;
     this.#digests = digests;

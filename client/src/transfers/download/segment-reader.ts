@@ -32,7 +32,7 @@ interface Dependencies {
   engine: Engine;
   layout: Layout;
   /** Whether others had the file key: then a segment proves nothing before its whole volume is verified. */
-  isShared: boolean;
+  isShared(): boolean;
   fetcher: VolumeFetcher;
   digests: VolumeDigests;
   placeOf(idx: number): VolumePlace;
@@ -55,7 +55,7 @@ export class SegmentReader {
 
   async read(idx: number, part: Part, options: ReadOptions): Promise<void> {
     const known = this.#segmentDigests.get(idx);
-    if (this.#deps.isShared && !known) return this.#verifyWith(idx, part, options);
+    if (this.#deps.isShared() && !known) return this.#verifyWith(idx, part, options);
     const { from, target } = part;
     const to = from + target.length;
     const [first, last] = [Math.floor(from / SEGMENT_SIZE), Math.floor((to - 1) / SEGMENT_SIZE)];

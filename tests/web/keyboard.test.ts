@@ -100,7 +100,7 @@ test('by the keyboard alone; the focus comes back to where it was', async () => 
   await keyboard.press('/');
   await focusIs(page, 'Search all files');
   await keyboard.type('u/');
-  await page.getByText('No name contains “u/”').waitFor();
+  await page.getByText('No results for “u/”').waitFor();
   await keyboard.press('Escape');
   await row(page, 'b.txt').waitFor();
 

@@ -229,7 +229,7 @@ suite('requests', () => {
     // What is too large, or one too many, is refused before it is sent; one that is given up counts no more.
     await page.getByText('You can send up to 1 more file (13 MB).').waitFor();
     await pick(page, await browser.file('too-large.bin', Buffer.alloc(14 * MIB)));
-    await page.getByText('This link has reached its limit. As much has come').waitFor();
+    await page.getByText('This link has reached its limit. The owner’s limit').waitFor();
     await assertReadable(page, 'refused');
     await page.getByRole('button', { name: 'Cancel too-large.bin' }).click();
     line.bytesPerSecond = MIB;

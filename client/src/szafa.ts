@@ -86,15 +86,15 @@ import { VolumeMemory } from './transfers/upload/memory.ts';
 import type { UploadContext, UploadOptions, UploadResult } from './transfers/upload/options.ts';
 import { bytesSource, type Source } from './transfers/upload/source.ts';
 import { type ByteStream, isStream } from './transfers/upload/stream.ts';
-import { StreamUpload } from './transfers/upload/stream-upload.ts';
+import { uploadStream } from './transfers/upload/stream-upload.ts';
 import {
-  abandon,
+  cancelUpload,
   listUnfinished,
   storedOf,
   type Unfinished,
   type UnfinishedUpload,
 } from './transfers/upload/unfinished.ts';
-import { Upload } from './transfers/upload/upload.ts';
+import { uploadFile } from './transfers/upload/upload.ts';
 import { webEngine } from './web/engine.ts';
 
 /** Sharing is loaded when it is first used: the page is smaller without it. */
@@ -533,10 +533,9 @@ export class Szafa {
     };
     const placed = { ...options, dirId, onThumbnail };
     if (!isStream(source)) source.begin?.();
-    const upload = isStream(source)
-      ? new StreamUpload(this.#context, source, placed)
-      : new Upload(this.#context, source, placed);
-    const result = await upload.run();
+    const result = isStream(source)
+      ? await uploadStream(this.#context, source, placed)
+      : await uploadFile(this.#context, source, placed);
     if (picture) await sendThumbnail(this.#context, result.fileId, picture, signal);
     return result;
   }
@@ -618,7 +617,7 @@ export class Szafa {
     const { plain, mode, special, mtime, nanos, after, signal } = folder;
     const dirId = await this.#context.directories.ensureFor(path, { plain, signal });
     const options = { path, dirId, type: 'inode/directory', mode, special, mtime, nanos, after, signal };
-    await new Upload(this.#context, bytesSource(new Uint8Array(0)), options).run();
+    await uploadFile(this.#context, bytesSource(new Uint8Array(0)), options);
   }
 
   /** Lists the uploads of this account that can be resumed by this journal. */
@@ -633,7 +632,7 @@ export class Szafa {
 
   /** Cancels an unfinished upload: on the server and in the journal. */
   abandon(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<void> {
-    return abandon(this.#context, journal, unfinished, options?.signal);
+    return cancelUpload(this.#context, journal, unfinished, options?.signal);
   }
 
   /**

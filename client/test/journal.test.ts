@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { concat, labels, layoutOf, SALT_BYTES, seal, toBase64Url, u32, utf8 } from '@szafa/format';
 import { fileJournal, readIfPresent, unfinishedDownloads } from '../src/node/index.ts';
-import { UploadLog } from '../src/transfers/upload/journal.ts';
+import { uploadLog } from '../src/transfers/upload/journal.ts';
 import { engine } from './service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'szafa-journal-'));
@@ -21,7 +21,7 @@ test('a record that no upload writes, sealed by the right key, ends what is reme
   const master = engine.random(32);
   const volume = () => ({ salt: engine.random(SALT_BYTES), digest: engine.random(32) });
   const journal = fileJournal(join(folder, 'malformed'));
-  const log = new UploadLog(journal, 'key', engine, [master], state);
+  const log = uploadLog(journal, 'key', engine, [master], state);
   const file = toBase64Url(secrets.fileId);
   for (const [about, record] of [
     ['not UTF-8', Uint8Array.of(0xff)],
@@ -47,7 +47,7 @@ test('a record that no upload writes, sealed by the right key, ends what is reme
 test('a state under which nothing could be sealed, asked for or opened again is none', async () => {
   const master = engine.random(32);
   const journal = fileJournal(join(folder, 'states'));
-  const log = new UploadLog(journal, 'key', engine, [master]);
+  const log = uploadLog(journal, 'key', engine, [master]);
   const state = {
     ...{ transfer_id: 'some', path: 'a', place: 'b', identity: 'c', size: 3000, volume_size: 1000 },
     file_id: toBase64Url(engine.random(16)),

@@ -12,7 +12,7 @@ import {
   unseal,
 } from '@szafa/format';
 import { bytesSource, type Metadata } from '../src/index.ts';
-import { UploadLog } from '../src/transfers/upload/journal.ts';
+import { uploadLog } from '../src/transfers/upload/journal.ts';
 import { proxy } from './hostile.ts';
 import { newUser, sameUser } from './hostile-account.ts';
 import { memoryJournal } from './memory-journal.ts';
@@ -55,13 +55,13 @@ test('an upload of which two processes sealed the same volume goes on with the o
   proxy.before = undefined;
   const [key] = [...journal.entries.keys()];
   const masters = (await user.keys.allMasters()).map((master) => master.key);
-  const log = new UploadLog(journal, key!, engine, masters);
+  const log = uploadLog(journal, key!, engine, masters);
   assert.equal((await log.load())!.volumes.get(1)!.length, 1);
   // Sealed by the other one, and not sent.
   await log.volume(1, { salt: engine.random(SALT_BYTES), digest: engine.random(32) });
   // A record of yet another upload, which was begun in this place before, is none of this one.
   const stranger = memoryJournal();
-  const others = new UploadLog(stranger, key!, engine, masters);
+  const others = uploadLog(stranger, key!, engine, masters);
   const state = {
     transferId: 'x',
     path: 'long',
@@ -73,7 +73,7 @@ test('an upload of which two processes sealed the same volume goes on with the o
   const head = stranger.entries.get(key!)!.length;
   await others.volume(2, { salt: engine.random(SALT_BYTES), digest: engine.random(32) });
   await journal.append(key!, stranger.entries.get(key!)!.slice(head));
-  const remembered = (await new UploadLog(journal, key!, engine, masters).load())!;
+  const remembered = (await uploadLog(journal, key!, engine, masters).load())!;
   assert.deepEqual(
     [1, 2].map((idx) => remembered.volumes.get(idx)!.length),
     [2, 1],

@@ -8,7 +8,7 @@ import { assertBytes } from '../../tests/harness/bytes.ts';
 import { parseRequest, RequestVisit, type Szafa, webEngine } from '../src/index.ts';
 import { fileJournal, fileSource } from '../src/node/index.ts';
 import { deliveryKey } from '../src/sharing/request-upload.ts';
-import { UploadLog } from '../src/transfers/upload/journal.ts';
+import { uploadLog } from '../src/transfers/upload/journal.ts';
 import { proxy, service } from './hostile.ts';
 import { type HostileProxy, startProxy } from './proxy.ts';
 import {
@@ -155,7 +155,7 @@ suite('a journal that somebody has meddled with', () => {
       return join(folder, `${await keyOf(of)}.journal`);
     };
     const keyOf = (of: string) => deliveryKey(engine, address, { place: pathOf(of), name: of });
-    const logOf = async (of: string) => new UploadLog(journal, await keyOf(of), engine, [address.key.psk]);
+    const logOf = async (of: string) => uploadLog(journal, await keyOf(of), engine, [address.key.psk]);
     return { owner, journal, send, cutOff, logOf, pathOf };
   }
 

@@ -27,7 +27,7 @@ import {
 import { downloadToFile, fileJournal, fileSource, pullHost } from '../src/node/index.ts';
 import { receivedVolumes, writeVolume } from '../src/transfers/calls.ts';
 import { VolumeMemory } from '../src/transfers/upload/memory.ts';
-import { StreamUpload } from '../src/transfers/upload/stream-upload.ts';
+import { uploadStream } from '../src/transfers/upload/stream-upload.ts';
 import { assertOneUse } from './one-use.ts';
 import { type HostileProxy, startProxy } from './proxy.ts';
 import {
@@ -843,13 +843,13 @@ test('a stream that fails, is broken off, waits forever or is too long leaves no
     await transfersLeft();
 
     const { api, engine: own, keys, username } = user;
-    const long = new StreamUpload(
+    const long = uploadStream(
       { api, engine: own, keys, username, memory: new VolumeMemory() },
       inParts(content(3 * volumeSize + 1)),
       { ...options, path: 'long', dirId: null },
       3,
     );
-    await assert.rejects(long.run(), { code: 'input-too-long', message: /longer than 786432 bytes/ });
+    await assert.rejects(long, { code: 'input-too-long', message: /longer than 786432 bytes/ });
     await transfersLeft();
     assert.equal(closed, 1, 'one that nobody waits for is closed when it goes on');
     const pulled = { ...options, pull: pullHost({ server: service.url }) };

@@ -572,8 +572,8 @@ export const mutants: Mutant[] = [
   // Uploads.
   {
     name: 'an upload goes on though its file was changed',
-    file: 'client/src/transfers/upload/upload.ts',
-    find: 'identity === this.#source.identity && ',
+    file: 'client/src/transfers/upload/session.ts',
+    find: 'identity === source.identity && ',
     replace: '',
     tests: [UPLOAD],
   },
@@ -586,16 +586,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an upload goes on behind a newer file of its name',
-    file: 'client/src/transfers/upload/upload.ts',
-    find: 'declared.gen > after',
-    replace: 'declared.gen > 0',
+    file: 'client/src/transfers/upload/session.ts',
+    find: 'declared ? session.isNewest(declared.gen) : ',
+    replace: 'declared ? session.isNewest(Number.MAX_SAFE_INTEGER) : ',
     tests: [UPLOAD],
   },
   {
     name: 'a journal entry outlives its upload',
-    file: 'client/src/transfers/upload/upload.ts',
-    find: "    if (!('file_id' in answer)) return answer;\n    await this.#log?.end();",
-    replace: "    if (!('file_id' in answer)) return answer;",
+    file: 'client/src/transfers/upload/session.ts',
+    find: "      if (!('received' in answer)) {\n        await log?.end();",
+    replace: "      if (!('received' in answer)) {",
     tests: [UPLOAD],
   },
   {
@@ -614,15 +614,15 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an upload of a file that has grown goes on without a look at what it begins with',
-    file: 'client/src/transfers/upload/upload.ts',
-    find: 'if (begun && (!begun.grown || (await begun.supply.isKept(begun.here, signal)))) return begun;',
-    replace: 'if (begun) return begun;',
+    file: 'client/src/transfers/upload/session.ts',
+    find: 'if (transfer && (!transfer.grown || (await transfer.supply.isKept(transfer.here, signal)))) return transfer;',
+    replace: 'if (transfer) return transfer;',
     tests: [UPLOAD],
   },
   {
     name: 'a transfer that is given up stays on the service',
-    file: 'client/src/transfers/upload/upload.ts',
-    find: '    await cancel(this.#context, transferId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});\n',
+    file: 'client/src/transfers/upload/session.ts',
+    find: '  await cancelTransfer(api, transferId, { signal: AbortSignal.timeout(CANCEL_MS) }).catch(() => {});\n',
     replace: '',
     tests: [UPLOAD],
   },
@@ -685,7 +685,7 @@ export const mutants: Mutant[] = [
   {
     name: 'complete is told something else when it is asked again',
     file: 'client/src/transfers/upload/upload.ts',
-    find: '      await this.#log?.complete(begun.description, age.gen);\n',
+    find: '    await log?.complete(transfer.description, age.gen);\n',
     replace: '',
     tests: [UPLOAD],
   },
@@ -699,15 +699,15 @@ export const mutants: Mutant[] = [
   {
     name: 'records behind a torn one are lost',
     file: 'client/src/transfers/upload/journal.ts',
-    find: '    if (torn && mend) await this.#rewrite(remembered);\n',
+    find: '      if (torn && mend) await rewrite(logged);\n',
     replace: '',
     tests: [UPLOAD],
   },
   {
     name: 'progress goes back',
     file: 'client/src/transfers/upload/progress.ts',
-    find: 'if (this.#done <= this.#told && this.#stored <= this.#toldStored) return;\n    this.#told = Math.max(this.#told, this.#done);',
-    replace: 'this.#told = this.#done;',
+    find: 'if (this.#done <= this.#reportedDone && this.#stored <= this.#reportedStored) return;\n    this.#reportedDone = Math.max(this.#reportedDone, this.#done);',
+    replace: 'this.#reportedDone = this.#done;',
     tests: ['client/test/sent.test.ts'],
   },
   {
@@ -720,14 +720,14 @@ export const mutants: Mutant[] = [
   {
     name: 'a stream that fails stays on the service',
     file: 'client/src/transfers/upload/stream-upload.ts',
-    find: '    await cancel(this.#context, transferId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});\n',
+    find: '    if (transferId !== undefined) await discardTransfer({ api, log: undefined }, transferId);\n',
     replace: '',
     tests: [UPLOAD],
   },
   {
     name: 'a stream may be longer than a file',
     file: 'client/src/transfers/upload/stream-upload.ts',
-    find: '        if (idx > this.#mostVolumes) throw this.#tooLong();\n',
+    find: '        if (idx > mostVolumes) throw tooLong(longest.size);\n',
     replace: '',
     tests: [UPLOAD],
   },
@@ -748,8 +748,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an abandoned upload stays on the service',
     file: 'client/src/transfers/upload/unfinished.ts',
-    find: 'if (remembered) await cancel(context, remembered.state.transferId, signal);',
-    replace: 'if (!remembered) return;',
+    find: 'if (logged) await cancelTransfer(context.api, logged.state.transferId, { signal });',
+    replace: 'if (!logged) return;',
     tests: [UPLOAD],
   },
   {
@@ -1198,8 +1198,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the entry of another upload in a journal is taken for this one',
     file: 'client/src/transfers/upload/journal.ts',
-    find: 'if (!remembered || !this.#isOwn(remembered.state)) return undefined;',
-    replace: 'if (!remembered) return undefined;',
+    find: 'if (expected && (state.place !== expected.place || state.path !== expected.path)) return undefined;',
+    replace: '',
     tests: ['client/test/request-journals.test.ts'],
   },
   {
@@ -1289,8 +1289,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload is completed under the master key of before a rekey',
     file: 'client/src/transfers/upload/upload.ts',
-    find: '!begun.description || epochOf(begun.description) < master.epoch',
-    replace: '!begun.description',
+    find: '!transfer.description || epochOf(transfer.description) < master.epoch',
+    replace: '!transfer.description',
     tests: ['client/test/floor-attacks.test.ts'],
   },
   {
@@ -1331,23 +1331,23 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a slow line carries as many volumes at once as a fast one',
-    file: 'client/src/transfers/upload/pace.ts',
+    file: 'client/src/transfers/upload/send-window.ts',
     find: 'return this.#running < this.#most && this.#bytes <= this.#moved + this.#movedBefore;',
     replace: 'return this.#running < this.#most;',
-    tests: ['client/test/pace.test.ts'],
+    tests: ['client/test/send-window.test.ts'],
   },
   {
     name: 'a line that has become slow counts as fast for ever',
-    file: 'client/src/transfers/upload/pace.ts',
+    file: 'client/src/transfers/upload/send-window.ts',
     find: 'late < SPAN_MS ? this.#moved : 0;',
     replace: 'this.#moved + this.#movedBefore;',
-    tests: ['client/test/pace.test.ts'],
+    tests: ['client/test/send-window.test.ts'],
   },
   {
     name: 'what is on its way counts as stored',
     file: 'client/src/transfers/upload/progress.ts',
-    find: 'stored: this.#toldStored, total',
-    replace: 'stored: this.#told, total',
+    find: 'stored: this.#reportedStored, total',
+    replace: 'stored: this.#reportedDone, total',
     tests: ['client/test/sent.test.ts'],
   },
   {

@@ -100,7 +100,7 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload counts in the request before the visitor has written down that it begins',
     file: 'client/src/sharing/request-upload.ts',
-    find: '    await this.#log?.begin(state);\n',
+    find: '    await log?.begin(state);\n',
     replace: '',
     tests: [JOURNALS],
   },
@@ -114,7 +114,7 @@ export const mutants: Mutant[] = [
   {
     name: 'two that upload one file by one link take each other’s uploads for their own',
     file: 'client/src/sharing/request-upload.ts',
-    find: 'if (locks) await waitForLock(locks, key, { signal, onWait });',
+    find: 'if (locks) await waitForLock(locks, entry!.key, { signal, onWait });',
     replace: '',
     tests: [JOURNALS],
   },

@@ -19,14 +19,14 @@ import { webEngine } from '../web/engine.ts';
 import { parseRequest, type RequestAddress } from './address.ts';
 import { overOr, type VisitOptions } from './link-visit.ts';
 import {
-  abandon,
+  cancelDelivery,
   type DeliveryOptions,
   type DeliveryResult,
   deliveryKey,
   type RequestContext,
-  RequestUpload,
   storedOf,
   type UnfinishedDelivery,
+  uploadToRequest,
   visitorsLayout,
 } from './request-upload.ts';
 
@@ -103,7 +103,7 @@ export class RequestVisit {
 
   /** Seals a file for the owner and uploads it. A LinkOverError says that the request takes no more. */
   upload(source: Source, options: DeliveryOptions): Promise<DeliveryResult> {
-    return new RequestUpload(this.#context, source, options).run();
+    return uploadToRequest(this.#context, source, options);
   }
 
   /** Bytes of an unfinished upload that the service has, and that need not be sent again. */
@@ -123,6 +123,6 @@ export class RequestVisit {
 
   /** Gives an unfinished upload up: it does not count any more, and cannot go on. */
   abandon(journal: Journal, wanted: UnfinishedDelivery, signal?: AbortSignal): Promise<void> {
-    return abandon(this.#context, journal, wanted, signal);
+    return cancelDelivery(this.#context, journal, wanted, signal);
   }
 }

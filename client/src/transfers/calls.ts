@@ -122,13 +122,20 @@ export async function writeVolume(
   await api.call('writeVolume', { params: { transfer_id: transferId, idx }, headers, bytes, ...options });
 }
 
-/** The volumes that the server has of a streamed transfer, with their digests. */
+const readReceived = (api: Api, transferId: string, { signal }: CallOptions = {}) =>
+  api.call('received', { params: { transfer_id: transferId }, signal });
+
+/** Returns the numbers of the volumes that the server has. */
+export const receivedNumbers = async (api: Api, transferId: string, options?: CallOptions) =>
+  (await readReceived(api, transferId, options)).received;
+
+/** Returns the volumes that the server has of a streamed transfer, with their digests. */
 export async function receivedVolumes(
   api: Api,
   transferId: string,
-  { signal }: CallOptions = {},
+  options?: CallOptions,
 ): Promise<ReceivedVolume[]> {
-  const { volumes } = await api.call('received', { params: { transfer_id: transferId }, signal });
+  const { volumes } = await readReceived(api, transferId, options);
   if (volumes) return volumes;
   throw new UnexpectedAnswerError(api.server, 200, 'volumes without digests');
 }
@@ -178,7 +185,11 @@ export async function completeTransfer(
   }
 }
 
-/** Removes a transfer and its volumes from the server. */
+/** Removes a transfer, unless the server has none, has made it a file, or lets only another token remove it. */
 export async function cancelTransfer(api: Api, transferId: string, { signal }: CallOptions): Promise<void> {
-  await api.call('cancel', { params: { transfer_id: transferId }, signal });
+  try {
+    await api.call('cancel', { params: { transfer_id: transferId }, signal });
+  } catch (error) {
+    if (!hasStatus(error, 403, 404, 409)) throw error;
+  }
 }

@@ -21,27 +21,27 @@ import type { TransferLocks } from './locks.ts';
 import type { VolumeRecord } from './supply.ts';
 
 /**
- * Where unfinished transfers are remembered. What an upload stores is sealed, and may lie anywhere; a download stores the path of its file
- * on the service and its place here in the clear, so a journal belongs to the machine that has the file. @public
+ * Stores unfinished transfers. Entries of uploads are sealed. Entries of downloads have the path of the file and its
+ * local path in the clear, so a journal belongs on the machine that has the file. @public
  */
 export interface Journal {
-  /** What was stored, and behind it, in order, what was appended; the end may be missing or torn after a power cut. */
+  /** Returns the stored entry and all records appended to it; the end may be missing or torn after a power failure. */
   load(key: string): Promise<Uint8Array | undefined>;
   store(key: string, entry: Uint8Array): Promise<void>;
-  /** Adds to what was stored; nothing happens where that has been removed. */
+  /** Appends to an entry. Does nothing if the entry was removed. */
   append(key: string, record: Uint8Array): Promise<void>;
   remove(key: string): Promise<void>;
-  /** Of all that is stored; absent where nobody wants to know what is unfinished. */
+  /** Lists the keys of all entries. Needed only to list unfinished transfers. */
   keys?(): Promise<string[]>;
-  /** Absent where nobody else can share the journal. */
+  /** Absent if no other process can share the journal. */
   locks?: TransferLocks | undefined;
 }
 
-/** What an upload needs to go on in another process, beside the volumes that it sealed. */
+/** What another process needs to resume an upload, apart from the volumes. */
 export interface UploadState {
-  /** '' where a visitor does not know yet whether it has begun. */
+  /** Empty if a visitor does not know yet whether the server has created the transfer. */
   transferId: string;
-  /** Where it goes. */
+  /** Path on the server. */
   path: string;
   /** Source.place */
   place: string;
@@ -50,48 +50,35 @@ export interface UploadState {
   /** Source.identity at the start. */
   identity: string;
   layout: Layout;
-  /** Of a transfer whose header was sealed at its beginning. */
+  /** Set if the header was sealed at the start. */
   declared?: DeclaredHeader | undefined;
 }
 
-/** What a header says that was sealed before the first volume was sent. */
+/** Fields of a header that was sealed before the first volume was sent. */
 export interface DeclaredHeader {
   gen: number;
-  /** Of its master key. */
+  /** Epoch of its master key. */
   epoch: number;
 }
 
-type UploadPlace = Pick<UploadState, 'place' | 'path'>;
-
-/** All that is remembered of an upload. */
-export interface Remembered {
+/** The journal's entry of an upload. */
+export interface LoggedUpload {
   state: UploadState;
-  /** By their numbers. Where two processes sealed the same one there are two: either may have been sent. */
+  /** By number. If two processes sealed the same volume there are two records: either may have been sent. */
   volumes: Map<number, VolumeRecord[]>;
-  /** What complete was told, if it was asked for, with `gen` in it. */
+  /** The body of `complete`, if it was sent, and the `gen` in it. */
   completing?: { description: CompleteBody; gen: number } | undefined;
 }
 
-interface StateJson {
-  transfer_id: string;
-  path: string;
-  place: string;
-  file_id: string;
-  file_key: string;
-  identity: string;
-  size: number;
-  volume_size: number;
-  declared_gen?: number;
-  declared_epoch?: number;
-}
+type StateJson = ReturnType<typeof stateToJson>;
 
-/** The state comes first; the others carry the file's id, by which they belong to it. */
+/** The state comes first. The other records name the file that they belong to. */
 type RecordJson =
   | { state: StateJson }
   | { file: string; volume: number; salt: string; digest: string }
   | { file: string; complete: CompleteBody; gen: number };
 
-/** The same transfer is found again by what it is about. */
+/** Derives the key of an entry from what identifies the transfer. */
 export async function journalKey(
   engine: Engine,
   about: readonly (string | number | null)[],
@@ -99,138 +86,126 @@ export async function journalKey(
   return (await engine.sha256(utf8(JSON.stringify(about)))).toHex();
 }
 
+export type UploadLog = ReturnType<typeof uploadLog>;
+
 /**
- * The entry of one upload in a journal. Each record is sealed under the newest master key: neither the file key nor the transfer id, a
- * capability, lies on disk. Nothing secret depends on what is remembered: who forgets a volume seals it anew, under another salt.
+ * The entry of one upload in a journal. Each record is sealed under the newest master key, so neither the file key nor
+ * the transfer id, a capability, is on disk. Losing records is safe: a forgotten volume is sealed again under a new salt.
+ * @param masters newest first; entries from before a rekey are sealed under older ones
+ * @param expected where the upload must be from and go to; the entry of another upload in its place is ignored
  */
-export class UploadLog {
-  readonly #journal: Journal;
-  readonly #key: string;
-  readonly #engine: Engine;
-  readonly #masters: readonly Bytes[];
-  readonly #of: UploadPlace | undefined;
-  #file = '';
+export function uploadLog(
+  journal: Journal,
+  key: string,
+  engine: Engine,
+  masters: readonly Bytes[],
+  expected?: Pick<UploadState, 'place' | 'path'>,
+) {
+  let file = '';
 
-  /**
-   * The masters newest first: what was written before a rekey is still found. `of`: what the key was made from; the entry of another
-   * upload that somebody put in its place is none.
-   */
-  constructor(journal: Journal, key: string, engine: Engine, masters: readonly Bytes[], of?: UploadPlace) {
-    this.#of = of;
-    this.#journal = journal;
-    this.#key = key;
-    this.#engine = engine;
-    this.#masters = masters;
-  }
-
-  async begin(state: UploadState, volumes: Iterable<[number, VolumeRecord]> = []): Promise<void> {
-    this.#file = toBase64Url(state.fileId);
-    const { layout, declared } = state;
-    const json: StateJson = {
-      transfer_id: state.transferId,
-      path: state.path,
-      place: state.place,
-      file_id: this.#file,
-      file_key: toBase64Url(state.fileKey),
-      identity: state.identity,
-      size: layout.size,
-      volume_size: layout.volumeSize,
-      ...(declared && { declared_gen: declared.gen, declared_epoch: declared.epoch }),
-    };
-    const records = [await this.#sealed({ state: json })];
-    for (const [idx, record] of volumes) records.push(await this.#sealed(this.#volume(idx, record)));
-    await this.#journal.store(this.#key, concat(...records));
-  }
-
-  /** A volume that is about to be sent. */
-  async volume(idx: number, record: VolumeRecord): Promise<void> {
-    await this.#journal.append(this.#key, await this.#sealed(this.#volume(idx, record)));
-  }
-
-  async complete(description: CompleteBody, gen: number): Promise<void> {
-    const record = await this.#sealed({ file: this.#file, complete: description, gen });
-    await this.#journal.append(this.#key, record);
-  }
-
-  end(): Promise<void> {
-    return this.#journal.remove(this.#key);
-  }
-
-  /** Undefined where there is nothing, or nothing that this key opens. Only who goes on with it may `mend` it. */
-  async load({ mend = true } = {}): Promise<Remembered | undefined> {
-    const entry = await this.#journal.load(this.#key);
-    if (!entry) return undefined;
-    let remembered: Remembered | undefined;
-    let torn = false;
-    for (let at = 0; at < entry.length && !torn; ) {
-      const length = at + 4 <= entry.length ? readU32(entry, at) : 0;
-      const plain = await this.#opened(entry.slice(at + 4, at + 4 + length) as Bytes);
-      at += 4 + length;
-      const more = plain && withRecord(remembered, plain);
-      remembered = more ?? remembered;
-      torn = !more;
-    }
-    if (!remembered || !this.#isOwn(remembered.state)) return undefined;
-    this.#file = toBase64Url(remembered.state.fileId);
-    // What is appended behind a torn end could not be found again.
-    if (torn && mend) await this.#rewrite(remembered);
-    return remembered;
-  }
-
-  #isOwn({ place, path }: UploadPlace): boolean {
-    return !this.#of || (place === this.#of.place && path === this.#of.path);
-  }
-
-  async #rewrite({ state, volumes, completing }: Remembered): Promise<void> {
-    const all = [...volumes].flatMap(([idx, records]) =>
-      records.map((record): [number, VolumeRecord] => [idx, record]),
-    );
-    await this.begin(state, all);
-    if (completing) await this.complete(completing.description, completing.gen);
-  }
-
-  #volume(idx: number, { salt, digest }: VolumeRecord): RecordJson {
-    return { file: this.#file, volume: idx, salt: toBase64Url(salt), digest: toBase64Url(digest) };
-  }
-
-  async #sealed(record: RecordJson): Promise<Bytes> {
-    const sealed = await seal(this.#engine, this.#masters[0]!, labels.journal, utf8(JSON.stringify(record)));
+  const sealRecord = async (record: RecordJson): Promise<Bytes> => {
+    const sealed = await seal(engine, masters[0]!, labels.journal, utf8(JSON.stringify(record)));
     return concat(u32(sealed.length), sealed);
-  }
-
-  async #opened(sealed: Bytes): Promise<Bytes | undefined> {
-    for (const master of this.#masters) {
-      const opened = await unseal(this.#engine, master, labels.journal, sealed);
+  };
+  const openRecord = async (sealed: Bytes): Promise<Bytes | undefined> => {
+    for (const master of masters) {
+      const opened = await unseal(engine, master, labels.journal, sealed);
       if ('plain' in opened) return opened.plain;
     }
     return undefined;
+  };
+  const append = async (record: RecordJson) => journal.append(key, await sealRecord(record));
+  const volumeJson = (idx: number, { salt, digest }: VolumeRecord): RecordJson => {
+    return { file, volume: idx, salt: toBase64Url(salt), digest: toBase64Url(digest) };
+  };
+
+  const log = {
+    async begin(state: UploadState, volumes: Iterable<[number, VolumeRecord]> = []): Promise<void> {
+      file = toBase64Url(state.fileId);
+      const records = [await sealRecord({ state: stateToJson(state) })];
+      for (const [idx, record] of volumes) records.push(await sealRecord(volumeJson(idx, record)));
+      await journal.store(key, concat(...records));
+    },
+
+    /** Records a volume before it is sent. */
+    volume: (idx: number, record: VolumeRecord) => append(volumeJson(idx, record)),
+    complete: (description: CompleteBody, gen: number) => append({ file, complete: description, gen }),
+    end: () => journal.remove(key),
+
+    /**
+     * Returns undefined if there is no entry, or none that these keys open.
+     * @param mend whether to repair a torn end; only for callers that will resume the upload
+     */
+    async load({ mend = true } = {}): Promise<LoggedUpload | undefined> {
+      const entry = await journal.load(key);
+      if (!entry) return undefined;
+      let logged: LoggedUpload | undefined;
+      let torn = false;
+      for (let at = 0; at < entry.length && !torn; ) {
+        const length = at + 4 <= entry.length ? readU32(entry, at) : 0;
+        const plain = await openRecord(entry.slice(at + 4, at + 4 + length) as Bytes);
+        at += 4 + length;
+        const more = plain && addRecord(logged, plain);
+        logged = more ?? logged;
+        torn = !more;
+      }
+      const { state } = logged ?? {};
+      if (!logged || !state) return undefined;
+      if (expected && (state.place !== expected.place || state.path !== expected.path)) return undefined;
+      file = toBase64Url(state.fileId);
+      // Records that are appended after a torn end could not be read.
+      if (torn && mend) await rewrite(logged);
+      return logged;
+    },
+  };
+
+  async function rewrite({ state, volumes, completing }: LoggedUpload): Promise<void> {
+    const all = [...volumes].flatMap(([idx, records]) =>
+      records.map((record): [number, VolumeRecord] => [idx, record]),
+    );
+    await log.begin(state, all);
+    if (completing) await log.complete(completing.description, completing.gen);
   }
+
+  return log;
 }
 
-/** With what a record adds; undefined for one that no upload has: only who has the key can have written it, but that need not be this program. */
-function withRecord(remembered: Remembered | undefined, plain: Bytes): Remembered | undefined {
+/** Adds a record; undefined if it is invalid, since other programs with the key may write to the journal. */
+function addRecord(logged: LoggedUpload | undefined, plain: Bytes): LoggedUpload | undefined {
   try {
     const record = JSON.parse(fromUtf8(plain)) as RecordJson;
-    if ('state' in record) return remembered ?? { state: stateOf(record.state), volumes: new Map() };
-    if (remembered) add(remembered, record);
-    return remembered;
+    if ('state' in record) return logged ?? { state: stateFromJson(record.state), volumes: new Map() };
+    // Another process may have begun an upload under this key before.
+    if (!logged || record.file !== toBase64Url(logged.state.fileId)) return logged;
+    if ('complete' in record) {
+      logged.completing = { description: record.complete, gen: record.gen };
+      return logged;
+    }
+    const known = logged.volumes.get(record.volume) ?? [];
+    known.push({ salt: fromBase64Url(record.salt), digest: fromBase64Url(record.digest) });
+    logged.volumes.set(record.volume, known);
+    return logged;
   } catch {
     return undefined;
   }
 }
 
-/** What is sealed under anything else could not be opened again. */
-function stateOf(json: StateJson): UploadState {
-  const {
-    transfer_id: transferId,
-    path,
-    place,
-    identity,
-    declared_gen: gen,
-    declared_epoch: epoch = 1,
-  } = json;
+const stateToJson = ({ transferId, path, place, identity, ...state }: UploadState) => ({
+  transfer_id: transferId,
+  ...{ path, place, identity },
+  file_id: toBase64Url(state.fileId),
+  file_key: toBase64Url(state.fileKey),
+  size: state.layout.size,
+  volume_size: state.layout.volumeSize,
+  declared_gen: state.declared?.gen,
+  declared_epoch: state.declared?.epoch,
+});
+
+/** Throws for a state that nothing could be sealed or opened with. */
+function stateFromJson({ transfer_id: transferId, path, place, identity, ...json }: StateJson): UploadState {
   if (![transferId, path, place, identity].every((text) => typeof text === 'string'))
-    throw new TypeError('no state of an upload');
+    throw new TypeError('not the state of an upload');
+  const { declared_gen: gen, declared_epoch: epoch = 1 } = json;
   return {
     ...{ transferId, path, place, identity },
     fileId: bytesOf(json.file_id, 'journal', 'file_id', 16),
@@ -238,16 +213,4 @@ function stateOf(json: StateJson): UploadState {
     layout: layoutOf(json.size, json.volume_size),
     declared: gen === undefined ? undefined : { gen, epoch },
   };
-}
-
-function add(remembered: Remembered, record: Exclude<RecordJson, { state: StateJson }>): void {
-  // Of an upload that another process had begun in this place before.
-  if (record.file !== toBase64Url(remembered.state.fileId)) return;
-  if ('complete' in record) {
-    remembered.completing = { description: record.complete, gen: record.gen };
-    return;
-  }
-  const known = remembered.volumes.get(record.volume) ?? [];
-  known.push({ salt: fromBase64Url(record.salt), digest: fromBase64Url(record.digest) });
-  remembered.volumes.set(record.volume, known);
 }

@@ -1,26 +1,26 @@
 import { sleep } from '../../http/retry.ts';
 
 /**
- * Who is at work on what, among all that share a journal: two of them must neither write one file nor upload one file
- * at the same time. A lock ends with the process that has it, however that ends. @public
+ * Locks for all processes that share a journal, so that no two of them write or upload the same file at the same time.
+ * The locks of a process end with it, even if it is killed. @public
  */
 export interface TransferLocks {
-  /** Names the journal: what lies unfinished outside its folder carries it, and is known again by it. */
+  /** Returns the id of the journal, which is part of the names of files that it leaves elsewhere. */
   id(): Promise<string>;
-  /** Those of the keys that nobody else has, which are from now on had here. */
+  /** Locks the keys that are free, and returns them. */
   take(keys: Iterable<string>): Promise<Set<string>>;
   release(keys: Iterable<string>): Promise<void>;
 }
 
 export interface LockOptions {
   signal?: AbortSignal | undefined;
-  /** Somebody else has it, and is waited for. */
+  /** Called before waiting for another holder. */
   onWait?: (() => void) | undefined;
 }
 
-const ASK_EVERY_MS = 200;
+const POLL_MS = 200;
 
-/** Waits until the key is free; true when there was somebody to wait for. @public */
+/** Waits for a lock, and returns whether another process had it. @public */
 export async function waitForLock(
   locks: TransferLocks,
   key: string,
@@ -30,7 +30,7 @@ export async function waitForLock(
   while ((await locks.take([key])).size === 0) {
     if (!waited) onWait?.();
     waited = true;
-    await sleep(ASK_EVERY_MS, signal);
+    await sleep(POLL_MS, signal);
   }
   return waited;
 }

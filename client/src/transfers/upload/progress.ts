@@ -1,22 +1,22 @@
 import type { UploadProgress } from './options.ts';
 
-/** How far an upload is: what the service has, and what is on its way to it. What was told once is not taken back. */
+/** Counts what the server has and what is in flight. Reported numbers never go down. */
 export class ProgressTracker {
   readonly #total: number | undefined;
-  readonly #tell: ((progress: UploadProgress) => void) | undefined;
-  /** Bytes of the file on their way, by the number of their volume. */
+  readonly #onProgress: ((progress: UploadProgress) => void) | undefined;
+  /** Bytes of each volume in flight, by number. */
   readonly #moving = new Map<number, number>();
   #done = 0;
   #stored = 0;
-  #told = -1;
-  #toldStored = -1;
+  #reportedDone = -1;
+  #reportedStored = -1;
 
-  constructor(total: number | undefined, tell: ((progress: UploadProgress) => void) | undefined) {
+  constructor(total: number | undefined, onProgress: ((progress: UploadProgress) => void) | undefined) {
     this.#total = total;
-    this.#tell = tell;
+    this.#onProgress = onProgress;
   }
 
-  /** An attempt begins, of which the service has so much. */
+  /** Starts an attempt. */
   begin(stored: number): void {
     this.#moving.clear();
     this.#done = stored;
@@ -24,7 +24,7 @@ export class ProgressTracker {
     this.#report();
   }
 
-  /** So many more bytes of a volume have left, or were sent in vain; sealed, it is a little longer than its part of the file. */
+  /** Counts sent bytes of a volume, or takes them back; a sealed volume is longer than `length`, its part of the file. */
   move(idx: number, bytes: number, length: number): void {
     const before = this.#moving.get(idx) ?? 0;
     this.#moving.set(idx, before + bytes);
@@ -32,7 +32,7 @@ export class ProgressTracker {
     this.#report();
   }
 
-  /** The service has the volume. */
+  /** Counts a volume that the server has accepted. */
   arrive(idx: number, length: number): void {
     this.#done += length - Math.min(this.#moving.get(idx) ?? 0, length);
     this.#moving.delete(idx);
@@ -41,9 +41,9 @@ export class ProgressTracker {
   }
 
   #report(): void {
-    if (this.#done <= this.#told && this.#stored <= this.#toldStored) return;
-    this.#told = Math.max(this.#told, this.#done);
-    this.#toldStored = Math.max(this.#toldStored, this.#stored);
-    this.#tell?.({ done: this.#told, stored: this.#toldStored, total: this.#total });
+    if (this.#done <= this.#reportedDone && this.#stored <= this.#reportedStored) return;
+    this.#reportedDone = Math.max(this.#reportedDone, this.#done);
+    this.#reportedStored = Math.max(this.#reportedStored, this.#stored);
+    this.#onProgress?.({ done: this.#reportedDone, stored: this.#reportedStored, total: this.#total });
   }
 }

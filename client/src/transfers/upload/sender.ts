@@ -1,13 +1,12 @@
 import type { SealedVolume } from '@szafa/format';
-import { ApiError, SzafaError } from '../../errors.ts';
+import { type Api, hasStatus } from '../../call.ts';
+import { SzafaError } from '../../errors.ts';
 import { receivedVolumes, writeVolume } from '../calls.ts';
-import type { UploadContext, UploadOptions } from './options.ts';
-import { Pace } from './pace.ts';
+import type { UploadOptions } from './options.ts';
 import { ProgressTracker } from './progress.ts';
+import { SendWindow } from './send-window.ts';
 
-const PARALLEL = 4;
-
-/** The service has something else of this upload: of another process, or from before the journal was set back. */
+/** The server has other volumes of this upload: another process sent them, or the journal was restored from a copy. */
 export class OtherUploadError extends SzafaError {
   override name = 'OtherUploadError';
 
@@ -16,57 +15,44 @@ export class OtherUploadError extends SzafaError {
   }
 }
 
-/** Sends the volumes of one upload, a few at once, and tells how far they are. */
-export class Sender {
-  readonly progress: ProgressTracker;
-  readonly parallel: number;
-  readonly #context: Pick<UploadContext, 'api'>;
-  readonly #options: Pick<UploadOptions, 'signal'>;
-  readonly #pace: Pace;
+export type Sender = ReturnType<typeof createSender>;
 
-  constructor(
-    context: Pick<UploadContext, 'api'>,
-    options: Pick<UploadOptions, 'parallel' | 'signal' | 'onProgress'>,
-    total: number | undefined,
-  ) {
-    this.#context = context;
-    this.#options = options;
-    this.parallel = options.parallel ?? PARALLEL;
-    this.#pace = new Pace(this.parallel);
-    this.progress = new ProgressTracker(total, options.onProgress);
-  }
+/** Sends the volumes of one upload, a few at once, and reports progress. */
+export function createSender(
+  api: Api,
+  { parallel = 4, signal, onProgress }: Pick<UploadOptions, 'parallel' | 'signal' | 'onProgress'>,
+  total: number | undefined,
+) {
+  const progress = new ProgressTracker(total, onProgress);
+  const window = new SendWindow(parallel);
 
-  /** `length`: how much of the file is in it. */
-  async send(
+  /** @param length size of its part of the file */
+  async function send(
     transferId: string,
     idx: number,
     { bytes, digest }: SealedVolume,
     { length, streamed }: { length: number; streamed: boolean },
   ): Promise<void> {
-    const { api } = this.#context;
-    const { signal } = this.#options;
     const sha256 = streamed ? digest.toHex() : undefined;
     const onBytes = (moved: number) => {
-      this.progress.move(idx, moved, length);
-      this.#pace.moved(moved);
+      progress.move(idx, moved, length);
+      window.moved(moved);
     };
-    await this.#pace.run(bytes.length, async () => {
+    await window.run(bytes.length, async () => {
       try {
         await writeVolume(api, transferId, idx, bytes, { signal, onBytes, sha256 });
       } catch (error) {
-        if (sha256 === undefined || !(error instanceof ApiError && error.status === 409)) throw error;
-        await this.#afterConflict(transferId, idx, sha256, error);
+        if (sha256 === undefined || !hasStatus(error, 409)) throw error;
+        // 409 has several reasons. After one of the server's, such as a full disk, the upload can be resumed later.
+        const there = (await receivedVolumes(api, transferId, { signal })).find((one) => one.idx === idx);
+        if (!there) throw error;
+        if (there.sha256 === sha256) return;
+        const message = `the server has another volume ${idx} of this upload`;
+        throw new OtherUploadError(message, { cause: error });
       }
     });
-    this.progress.arrive(idx, length);
+    progress.arrive(idx, length);
   }
 
-  /** 409 has several reasons, of which a full or broken disk is one: the upload may then go on later, as it is. */
-  async #afterConflict(transferId: string, idx: number, sha256: string, cause: ApiError): Promise<void> {
-    const volumes = await receivedVolumes(this.#context.api, transferId, { signal: this.#options.signal });
-    const there = volumes.find((volume) => volume.idx === idx);
-    if (!there) throw cause;
-    if (there.sha256 !== sha256)
-      throw new OtherUploadError(`the server has another volume ${idx} of this upload`, { cause });
-  }
+  return { progress, parallel, send };
 }

@@ -1,11 +1,11 @@
-/** The steps that every upload of a known size has: into the own account, or by a visitor to the owner of a request. */
+/** The steps of an upload of known size: into the caller's account, or by a visitor to the owner of a request. */
 import { type Engine, extentOf, sealedSize } from '@szafa/format';
 import type { CompleteBody } from '@szafa/protocol';
 import type { Api } from '../../call.ts';
 import { SzafaError } from '../../errors.ts';
 import { forEach, range } from '../../pool.ts';
-import { receivedVolumes } from '../calls.ts';
-import type { Remembered, UploadLog } from './journal.ts';
+import { cancelTransfer, receivedNumbers, receivedVolumes } from '../calls.ts';
+import type { DeclaredHeader, LoggedUpload, UploadLog, UploadState } from './journal.ts';
 import type { VolumeMemory } from './memory.ts';
 import type { Sender } from './sender.ts';
 import type { Source } from './source.ts';
@@ -13,56 +13,106 @@ import { VolumeSupply } from './supply.ts';
 
 /** How often a server may lose volumes that it had accepted. */
 const ROUNDS = 3;
+const CANCEL_MS = 5_000;
 
 /** A transfer on the server, new or resumed. */
 export interface Transfer {
   transferId: string;
   supply: VolumeSupply;
-  /** Volumes that the server has. */
+  /** Numbers of the volumes that the server has. */
   here: Set<number>;
-  resumed: boolean;
-  /** What `complete` is told; undefined until the file is described. */
-  description: CompleteBody | undefined;
-  /** There is more in the source than is uploaded of it. */
+  /** Set if all digests and the header were sent with `init`; otherwise they follow with the volumes and at the end. */
+  declared?: DeclaredHeader | undefined;
+  /** The body of `complete`; undefined until the file is described. */
+  description?: CompleteBody | undefined;
+  /** The source is longer than its uploaded part. */
   grown: boolean;
 }
 
-interface Session {
+export const newTransfer = (transferId: string, supply: VolumeSupply): Transfer => ({
+  transferId,
+  supply,
+  here: new Set(),
+  grown: false,
+});
+
+/** An upload and its destination. */
+export interface UploadSession<Done extends object> {
+  /** Speaks for the transfer: with the token of the account, or of the visitor's upload. */
+  api: Api;
   engine: Engine;
   memory: VolumeMemory;
+  source: Source;
   sender: Sender;
   log: UploadLog | undefined;
   signal: AbortSignal | undefined;
+  /** Whether the header is sent with `init`. */
+  declares: boolean;
+  /** Whether a file with this `gen` would be the newest of its path. */
+  isNewest(gen: number): boolean;
+  /** Prepares `api`, and creates the transfer if the last process could not know whether it exists. */
+  reconnect?(state: UploadState): Promise<void>;
+  /** Whether an error means that the server no longer has the transfer. */
+  isGone(error: unknown, state: UploadState): boolean;
+  /** Whether an error means that the transfer cannot be completed later. */
+  isFinal(error: unknown): boolean;
+  /** Has the server fetch volumes itself. */
+  pull?(transfer: Transfer): Promise<void>;
+  complete(transfer: Transfer): Promise<Done | { received: number[] }>;
 }
 
 /**
- * A remembered streamed transfer, with the volumes that the server has of it. Undefined if the server has one that is not in
- * the journal: another process sent it, or the journal was restored from a copy. Then the key must not seal that volume again.
+ * Returns the upload in the journal if the source still begins with it and all volumes of the server are recorded;
+ * otherwise cancels it.
  */
-export async function recallTransfer(
-  {
-    api,
-    engine,
-    source,
-    signal,
-  }: { api: Api; engine: Engine; source: Source; signal?: AbortSignal | undefined },
-  { state, volumes, completing }: Remembered,
+export async function resumeUpload(session: UploadSession<object>): Promise<Transfer | undefined> {
+  const { api, log, source, signal } = session;
+  const logged = await log?.load();
+  if (!logged) return undefined;
+  const { state } = logged;
+  const { identity, layout, declared } = state;
+  try {
+    await session.reconnect?.(state);
+    // The `gen` of a declared header is sealed: after a newer file of this path it would be an older version.
+    const fits = declared ? session.isNewest(declared.gen) : !session.declares;
+    const isSame = identity === source.identity && layout.size === source.size;
+    // The uploaded part of a file that has grown is compared with its beginning.
+    const isUsable = fits && (isSame || source.extends?.(identity) === true);
+    const transfer = isUsable ? await recall(session, logged) : undefined;
+    if (transfer && (!transfer.grown || (await transfer.supply.isKept(transfer.here, signal))))
+      return transfer;
+    await cancelTransfer(api, state.transferId, { signal });
+  } catch (error) {
+    if (!session.isGone(error, state)) throw error;
+  }
+  await log!.end();
+  return undefined;
+}
+
+/**
+ * Restores a transfer. Returns undefined if the server has a volume that is not in the journal: another process sent it,
+ * or the journal was restored from a copy. Then the key must not seal that volume again.
+ */
+async function recall(
+  { api, engine, source, signal, isNewest }: UploadSession<object>,
+  { state, volumes, completing }: LoggedUpload,
 ): Promise<Transfer | undefined> {
-  const { transferId, layout } = state;
+  const { transferId, layout, declared } = state;
   const records = new Map([...volumes].map(([idx, known]) => [idx, known.at(-1)!]));
-  const here = new Set<number>();
-  for (const { idx, sha256 } of await receivedVolumes(api, transferId, { signal })) {
+  if (declared && records.size < layout.count) return undefined;
+  const here = new Set(declared && (await receivedNumbers(api, transferId, { signal })));
+  for (const { idx, sha256 } of declared ? [] : await receivedVolumes(api, transferId, { signal })) {
     const record = volumes.get(idx)?.find(({ digest }) => digest.toHex() === sha256);
     if (!record) return undefined;
     records.set(idx, record);
     here.add(idx);
   }
   const supply = new VolumeSupply({ engine, source, layout, secrets: state, records });
-  const grown = layout.size < source.size;
-  return { transferId, supply, here, resumed: true, description: completing?.description, grown };
+  const description = completing && isNewest(completing.gen) ? completing.description : undefined;
+  return { transferId, supply, here, declared, description, grown: layout.size < source.size };
 }
 
-/** The volumes that the server lacks; the progress starts behind the others. */
+/** Returns the volumes that the server lacks; progress starts behind the others. */
 export function missingOf({ progress }: Sender, { layout }: VolumeSupply, here: Set<number>): number[] {
   const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
   progress.begin(missing.reduce((left, idx) => left - extentOf(layout, idx).length, layout.size));
@@ -70,30 +120,52 @@ export function missingOf({ progress }: Sender, { layout }: VolumeSupply, here: 
 }
 
 /**
- * Sends what the server lacks, proves that it is one state of the source, and completes the transfer; again if the server lost
- * volumes in the meantime. `grown` of the transfer says afterwards whether the source has become longer.
+ * Sends the missing volumes, proves that all are of one state of the source, and completes the transfer; again if the
+ * server lost volumes in the meantime.
  */
-export async function sendAndComplete<Done extends object>(
-  session: Session,
+export async function finishUpload<Done extends object>(
+  session: UploadSession<Done>,
   transfer: Transfer,
-  streamed: boolean,
-  complete: () => Promise<Done | { received: number[] }>,
-): Promise<Done> {
-  for (let round = 1; round <= ROUNDS; round++) {
-    await sendMissing(session, transfer, streamed);
-    transfer.grown = (await transfer.supply.confirm(session.signal)) || transfer.grown;
-    const answer = await complete();
-    if (!('received' in answer)) return answer;
-    transfer.here = new Set(answer.received);
+): Promise<Done & { size: number; grown: boolean; resumed: number }> {
+  const { log, signal } = session;
+  const { supply } = transfer;
+  const resumed = transfer.here.size;
+  try {
+    await session.pull?.(transfer);
+    for (let round = 1; round <= ROUNDS; round++) {
+      await sendMissing(session, transfer);
+      transfer.grown = (await supply.confirm(signal)) || transfer.grown;
+      const answer = await session.complete(transfer);
+      if (!('received' in answer)) {
+        await log?.end();
+        return { ...answer, size: supply.layout.size, grown: transfer.grown, resumed };
+      }
+      transfer.here = new Set(answer.received);
+    }
+    throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
+  } catch (error) {
+    if (session.isFinal(error)) await discardTransfer(session, transfer.transferId);
+    throw error;
+  } finally {
+    supply.burn();
   }
-  throw new SzafaError('incomplete', 'the server keeps losing volumes that it had accepted');
 }
 
-/** Reads, seals, records and sends what the server lacks; some volumes are sealed while others travel. */
-async function sendMissing(session: Session, transfer: Transfer, streamed: boolean): Promise<void> {
+/** Frees the memory of a failed transfer on the server, which would otherwise do so later. Never throws. */
+export async function discardTransfer(
+  { api, log }: Pick<UploadSession<object>, 'api' | 'log'>,
+  transferId: string,
+): Promise<void> {
+  await log?.end();
+  await cancelTransfer(api, transferId, { signal: AbortSignal.timeout(CANCEL_MS) }).catch(() => {});
+}
+
+/** Reads, seals, records and sends the missing volumes; some are sealed while others are sent. */
+async function sendMissing(session: UploadSession<object>, transfer: Transfer): Promise<void> {
   const { engine, memory, sender, log, signal } = session;
   const { transferId, supply, here } = transfer;
   const { layout, records } = supply;
+  const streamed = !transfer.declared;
   await forEach(missingOf(sender, supply, here), sender.parallel + engine.parallel, async (idx) => {
     const { length } = extentOf(layout, idx);
     const lease = await memory.take(sealedSize(length));

@@ -1,106 +1,93 @@
 import { extentOf } from '@szafa/format';
-import { ApiError } from '../../errors.ts';
-import { cancelTransfer } from '../calls.ts';
-import { type Journal, journalKey, type Remembered, UploadLog } from './journal.ts';
+import { type Api, hasStatus } from '../../call.ts';
+import { cancelTransfer, receivedNumbers } from '../calls.ts';
+import { type Journal, journalKey, type LoggedUpload, uploadLog } from './journal.ts';
 import type { UploadContext } from './options.ts';
 
-/** What finds an unfinished upload in the journal. @public */
+/** Identifies an unfinished upload in the journal. @public */
 export interface UnfinishedUpload {
   /** Source.place */
   place?: string | undefined;
   path: string;
 }
 
-/** It will clear the rest away by itself. */
-const NOT_OURS = new Set([403, 404, 409]);
-
-export async function logOf(
-  { engine, api, username, keys }: UploadContext,
-  journal: Journal,
-  { place = '', path }: UnfinishedUpload,
-  signal?: AbortSignal,
-): Promise<UploadLog> {
-  const about = ['upload', api.server, username, place, path];
-  const masters = (await keys.allMasters(signal)).map(({ key }) => key);
-  return new UploadLog(journal, await journalKey(engine, about), engine, masters, { place, path });
-}
-
-/** Frees what the service holds of an upload. It may have done so by itself, or have the file, or take that from another token only. */
-export async function cancel(
-  { api }: UploadContext,
-  transferId: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  try {
-    await cancelTransfer(api, transferId, { signal });
-  } catch (error) {
-    if (!(error instanceof ApiError && NOT_OURS.has(error.status))) throw error;
-  }
-}
-
-/** An upload that can go on, as a journal remembers it. @public */
+/** An upload that can be resumed. @public */
 export interface Unfinished extends UnfinishedUpload {
   place: string;
   size: number;
-  /** Bytes that the service has; undefined where the upload is gone there, and begins anew. */
+  /** Bytes that the server has; undefined if the upload is gone there and has to start again. */
   stored?: number;
 }
 
-/** All of this account that a journal has. What its keys do not open is of another one. */
+const masterKeys = async ({ keys }: UploadContext, signal?: AbortSignal) =>
+  (await keys.allMasters(signal)).map(({ key }) => key);
+
+export async function openLog(
+  context: UploadContext,
+  journal: Journal,
+  { place = '', path }: UnfinishedUpload,
+  signal?: AbortSignal,
+) {
+  const { engine, api, username } = context;
+  const key = await journalKey(engine, ['upload', api.server, username, place, path]);
+  return uploadLog(journal, key, engine, await masterKeys(context, signal), { place, path });
+}
+
+/** Lists the unfinished uploads of this account; entries that its keys do not open belong to others. */
 export async function listUnfinished(
   context: UploadContext,
   journal: Journal,
   signal?: AbortSignal,
 ): Promise<Unfinished[]> {
-  const masters = (await context.keys.allMasters(signal)).map(({ key }) => key);
+  const masters = await masterKeys(context, signal);
   const found: Unfinished[] = [];
   for (const key of (await journal.keys?.()) ?? []) {
-    const remembered = await new UploadLog(journal, key, context.engine, masters).load({ mend: false });
-    if (!remembered) continue;
-    const { path, place, layout } = remembered.state;
-    const stored = await storedBytes(context, remembered, signal);
+    const logged = await uploadLog(journal, key, context.engine, masters).load({ mend: false });
+    if (!logged) continue;
+    const { path, place, layout } = logged.state;
+    const stored = await storedBytes(context.api, logged, signal);
     found.push({ path, place, size: layout.size, ...(stored !== undefined && { stored }) });
   }
   return found;
 }
 
-/** Bytes of an unfinished upload's file that the service has; 0 where there is none, or none that is known here. */
+/** Returns how many bytes of an unfinished upload the server has. */
 export async function storedOf(
   context: UploadContext,
   journal: Journal,
   unfinished: UnfinishedUpload,
   signal?: AbortSignal,
 ): Promise<number> {
-  const remembered = await (await logOf(context, journal, unfinished, signal)).load();
-  return (remembered && (await storedBytes(context, remembered, signal))) ?? 0;
+  const logged = await (await openLog(context, journal, unfinished, signal)).load();
+  return (logged && (await storedBytes(context.api, logged, signal))) ?? 0;
 }
 
-async function storedBytes(
-  { api }: UploadContext,
-  { state, volumes }: Remembered,
+/** Counts the recorded volumes that the server has; undefined if it no longer has the transfer. */
+export async function storedBytes(
+  api: Api,
+  { state: { transferId, layout }, volumes }: LoggedUpload,
   signal?: AbortSignal,
+  isGone = (error: unknown) => hasStatus(error, 404),
 ): Promise<number | undefined> {
   try {
-    const here = (
-      await api.call('received', { params: { transfer_id: state.transferId }, signal })
-    ).received.filter((idx) => volumes.has(idx));
-    return here.reduce((sum, idx) => sum + extentOf(state.layout, idx).length, 0);
+    const here = (await receivedNumbers(api, transferId, { signal })).filter((idx) => volumes.has(idx));
+    return here.reduce((sum, idx) => sum + extentOf(layout, idx).length, 0);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
+    if (isGone(error)) return undefined;
     throw error;
   }
 }
 
-/** Forgets an upload that will not go on, and frees what the service holds of it. */
-export async function abandon(
+/** Cancels an unfinished upload, on the server and in the journal. */
+export async function cancelUpload(
   context: UploadContext,
   journal: Journal,
   unfinished: UnfinishedUpload,
   signal?: AbortSignal,
 ): Promise<void> {
-  const log = await logOf(context, journal, unfinished, signal);
-  const remembered = await log.load();
-  if (remembered) await cancel(context, remembered.state.transferId, signal);
-  // Not before: without it nobody can give the upload up once more.
+  const log = await openLog(context, journal, unfinished, signal);
+  const logged = await log.load();
+  if (logged) await cancelTransfer(context.api, logged.state.transferId, { signal });
+  // Last: without the entry, a failed cancellation could not be repeated.
   await log.end();
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pace } from '../src/transfers/upload/pace.ts';
+import { SendWindow } from '../src/transfers/upload/send-window.ts';
 
 const VOLUME = 8;
 
 /** Volumes that end when the test says so, and a clock that it moves. */
 function paced(most: number, volumes: number) {
   let now = 0;
-  const pace = new Pace(most, () => now);
+  const pace = new SendWindow(most, () => now);
   const running: { idx: number; end(): void }[] = [];
   const all = Array.from({ length: volumes }, (_, idx) =>
     pace.run(

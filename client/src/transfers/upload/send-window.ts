@@ -1,17 +1,17 @@
 const SPAN_MS = 2_000;
 
 /**
- * Volumes on their way at once: one, and beside it as many as the line took in the last seconds. What is on its way when
- * an upload stops has to be sent again, so that on a slow line several at once would only mean more to lose.
+ * Limits the volumes that are sent at once: one, plus as many bytes as the connection took in the last seconds. Volumes
+ * in flight when an upload stops must be sent again, so on a slow connection several at once would only lose more.
  */
-export class Pace {
+export class SendWindow {
   readonly #most: number;
   readonly #now: () => number;
   readonly #waiting: { bytes: number; start(): void }[] = [];
   #running = 0;
-  /** Bytes of the volumes on their way. */
+  /** Bytes of the volumes in flight. */
   #bytes = 0;
-  /** Bytes that moved in this span, and in the one before. */
+  /** Bytes sent in this span, and in the one before. */
   #moved = 0;
   #movedBefore = 0;
   #spanEnd: number;
@@ -22,7 +22,7 @@ export class Pace {
     this.#spanEnd = now() + SPAN_MS;
   }
 
-  /** In the order of asking. */
+  /** Runs `work` when the window allows it, first come, first served. */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     await new Promise<void>((start) => {
       this.#waiting.push({ bytes, start });
@@ -45,7 +45,7 @@ export class Pace {
 
   #admit(): void {
     this.#turn();
-    while (this.#waiting.length > 0 && this.#hasMemoryLease()) {
+    while (this.#waiting.length > 0 && this.#isOpen()) {
       const { bytes, start } = this.#waiting.shift()!;
       this.#running++;
       this.#bytes += bytes;
@@ -53,7 +53,7 @@ export class Pace {
     }
   }
 
-  #hasMemoryLease(): boolean {
+  #isOpen(): boolean {
     if (this.#running === 0) return true;
     return this.#running < this.#most && this.#bytes <= this.#moved + this.#movedBefore;
   }

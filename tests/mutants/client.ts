@@ -615,8 +615,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an upload of a file that has grown goes on without a look at what it begins with',
     file: 'client/src/transfers/upload/session.ts',
-    find: 'if (transfer && (!transfer.grown || (await transfer.supply.isKept(transfer.here, signal)))) return transfer;',
-    replace: 'if (transfer) return transfer;',
+    find: '!transfer.grown || (await transfer.supply.isKept(transfer.here, signal))',
+    replace: 'transfer',
     tests: [UPLOAD],
   },
   {

@@ -1,4 +1,4 @@
-/** What the types of a call are, derived from the table of routes. */
+/** The types of a call, derived from the table of routes. */
 import type { Static, TSchema } from 'typebox';
 import type { RouteName, routes } from './routes.ts';
 

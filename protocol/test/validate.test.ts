@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from '../src/basics/type.ts';
-import { findMismatch, routes } from '../src/index.ts';
+import { findMismatch, type Route, routes } from '../src/index.ts';
 
 const Answer = Type.Object({
   ok: Type.Literal(true),
@@ -63,7 +63,7 @@ test('every schema of an answer uses only keywords that are checked, or that des
     ];
     for (const part of parts) visit(part as Record<string, unknown>, where);
   };
-  for (const [name, { responses }] of Object.entries(routes)) {
+  for (const [name, { responses }] of Object.entries<Route>(routes)) {
     for (const answer of Object.values(responses)) {
       if (typeof answer !== 'string') visit(answer as unknown as Record<string, unknown>, name);
     }

@@ -9,8 +9,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an account may do what only operators may',
     file: 'protocol/src/operator/routes.ts',
-    find: "access: 'system' }",
-    replace: "access: 'full' }",
+    find: "'Operator', 'system'",
+    replace: "'Operator', 'full'",
     tests: [OPERATOR],
     only: 'every route of operators',
   },

@@ -87,8 +87,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a Content-Digest may have a SHA-256 of another length',
     file: 'protocol/src/transfers/streamed.ts',
-    find: 'if (bytes.length !== SHA256_BYTES)',
-    replace: 'if (bytes.length > SHA256_BYTES)',
+    find: 'if (bytes.length !== DIGEST_BYTES)',
+    replace: 'if (bytes.length > DIGEST_BYTES)',
     tests: ['protocol/test/streamed.test.ts'],
   },
   {

@@ -49,7 +49,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'append cancels what others have begun',
-    file: 'protocol/src/routes.ts',
+    file: 'protocol/src/transfers/routes.ts',
     find: "folder: ['own transfer'],",
     replace: "folder: ['transfer'],",
     tests: [TOKENS],

@@ -1,33 +1,25 @@
 /** Bodies of the routes for accounts and sessions. */
+
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
+import { Count, Named, Nullable, Text, Time } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
 
 const { usernameChars, passwordChars, recoveryChars } = limits;
-const Password = Type.String({ description: `${passwordChars.min} to ${passwordChars.max} characters` });
-export const Device = Type.String({
-  description: `the name of the session in lists; at most ${limits.deviceChars} characters`,
-});
+const Password = Text(`${passwordChars.min} to ${passwordChars.max} characters`);
+export const Device = Text(`the name of the session in lists; at most ${limits.deviceChars} characters`);
 export const entering = {
-  username: Type.String({
-    description: `${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`,
-  }),
+  username: Text(`${usernameChars.min} to ${usernameChars.max} ASCII letters, digits and underscores`),
   password: Password,
   device: Type.Optional(Device),
 };
 const KEYS = `^[A-Za-z0-9_-]{1,${limits.keysChars}}$`;
 const KEYS_ABOUT = `the key bag as the client sealed it: base64url, at most ${limits.keysChars} characters; returned unchanged`;
-export const Keys = Type.String({
-  pattern: KEYS,
-  description: KEYS_ABOUT,
-});
+export const Keys = Type.String({ pattern: KEYS, description: KEYS_ABOUT });
 
 const IDENTITY_ABOUT = `the public keys of the account, signed by the client; others use them to share files with it and to recognize it: base64url, ${limits.identityChars} characters; the key bag has the secret keys`;
 const IDENTITY = `^[A-Za-z0-9_-]{${limits.identityChars}}$`;
-const Identity = Type.String({
-  pattern: IDENTITY,
-  description: IDENTITY_ABOUT,
-});
+const Identity = Type.String({ pattern: IDENTITY, description: IDENTITY_ABOUT });
 
 /** Whether the value has the form of a stored identity. */
 export const isIdentity = (value: unknown): value is string =>
@@ -43,171 +35,131 @@ export const isKeys = (value: unknown): value is string =>
   typeof value === 'string' && new RegExp(KEYS).test(value);
 
 /** The key bag is stored together with the account, so that no second request can get lost. */
-export const Registration = Type.Object(
-  {
-    ...entering,
-    keys: Type.Optional(Keys),
-    identity: Type.Optional(Identity),
-    recovery: Type.Optional(Recovery),
-    invite: Type.Optional(
-      Type.String({
-        maxLength: limits.inviteChars,
-        description: 'an invitation, if registration needs one; it works once',
-      }),
-    ),
-  },
-  { $id: 'Registration' },
-);
+export const Registration = Named('Registration', {
+  ...entering,
+  keys: Type.Optional(Keys),
+  identity: Type.Optional(Identity),
+  recovery: Type.Optional(Recovery),
+  invite: Type.Optional(
+    Type.String({
+      maxLength: limits.inviteChars,
+      description: 'an invitation, if registration needs one; it works once',
+    }),
+  ),
+});
 export type Registration = Static<typeof Registration>;
 
-export const KeysBody = Type.Object(
-  {
-    password: Type.String({ description: 'as at login' }),
-    keys: Keys,
-    identity: Type.Optional(
-      Type.String({ ...Identity, description: `${IDENTITY_ABOUT}; absent: unchanged` }),
-    ),
-    recovery: Type.Optional(Recovery),
-  },
-  { $id: 'KeysChange' },
-);
+export const KeysBody = Named('KeysChange', {
+  password: Text('as at login'),
+  keys: Keys,
+  identity: Type.Optional(Type.String({ ...Identity, description: `${IDENTITY_ABOUT}; absent: unchanged` })),
+  recovery: Type.Optional(Recovery),
+});
 export type KeysBody = Static<typeof KeysBody>;
 
-export const StoredKeys = Type.Object({ keys: Type.String({ pattern: KEYS }) }, { $id: 'Keys' });
+export const StoredKeys = Named('Keys', { keys: Type.String({ pattern: KEYS }) });
 export type StoredKeys = Static<typeof StoredKeys>;
 
-export const StoredIdentity = Type.Object(
-  { username: Type.String(), identity: Type.String() },
-  { $id: 'Identity' },
-);
+export const StoredIdentity = Named('Identity', { username: Type.String(), identity: Type.String() });
 export type StoredIdentity = Static<typeof StoredIdentity>;
 
 /** Sent back in a header, and printed where a person asks for it: visible ASCII only. */
-const BearerToken = (description?: string) =>
-  Type.String({ pattern: '^[!-~]+$', ...(description !== undefined && { description }) });
+const BearerToken = (options = {}) => Type.String({ pattern: '^[!-~]+$', ...options });
 const SessionId = (description: string) => Type.String({ pattern: '^[0-9a-f]{1,64}$', description });
 
-export const Session = Type.Object({ username: Type.String(), token: BearerToken() }, { $id: 'Session' });
+export const Session = Named('Session', { username: Type.String(), token: BearerToken() });
 export type Session = Static<typeof Session>;
 
-export const ProfileBody = Type.Object({ username: Type.String() }, { $id: 'ProfileQuestion' });
+export const ProfileBody = Named('ProfileQuestion', { username: Type.String() });
 export type ProfileBody = Static<typeof ProfileBody>;
 
-export const Profile = Type.Object(
-  {
-    profile: Type.Integer({
-      description: 'the number of the parameters with which clients derive keys from the password',
-    }),
-  },
-  { $id: 'Profile' },
-);
+export const Profile = Named('Profile', {
+  profile: Count('the number of the parameters with which clients derive keys from the password'),
+});
 export type Profile = Static<typeof Profile>;
 
 /** A new password comes with the key bag that it opens. */
-export const PasswordBody = Type.Object(
-  {
-    current: Type.String({ description: 'the password as at login' }),
-    next: Password,
-    keys: Type.Optional(
-      Type.String({ ...Keys, description: `${KEYS_ABOUT}; an account without keys sends none` }),
-    ),
-    recovery: Type.Optional(Recovery),
-    passkeys: Type.Optional(
-      Type.Literal('second', {
-        description: 'no passkey signs in by itself any more: the key bag has no entries for them',
-      }),
-    ),
-  },
-  { $id: 'PasswordChange' },
-);
+export const PasswordBody = Named('PasswordChange', {
+  current: Text('the password as at login'),
+  next: Password,
+  keys: Type.Optional(
+    Type.String({ ...Keys, description: `${KEYS_ABOUT}; an account without keys sends none` }),
+  ),
+  recovery: Type.Optional(Recovery),
+  passkeys: Type.Optional(
+    Type.Literal('second', {
+      description: 'no passkey signs in by itself any more: the key bag has no entries for them',
+    }),
+  ),
+});
 export type PasswordBody = Static<typeof PasswordBody>;
 
-export const RecoverBody = Type.Object(
-  { username: Type.String(), recovery: Type.String({ description: 'made from the recovery key' }) },
-  { $id: 'Recover' },
-);
+export const RecoverBody = Named('Recover', {
+  username: Type.String(),
+  recovery: Text('made from the recovery key'),
+});
 export type RecoverBody = Static<typeof RecoverBody>;
 
-export const Recovered = Type.Object(
-  {
-    keys: Type.String({ pattern: KEYS, description: 'the key bag; its ETag comes in a header' }),
-    token: BearerToken('for the second step, once'),
-    expires_in: Type.Integer({ description: 'seconds' }),
-  },
-  { $id: 'Recovered' },
-);
+export const Recovered = Named('Recovered', {
+  keys: Type.String({ pattern: KEYS, description: 'the key bag; its ETag comes in a header' }),
+  token: BearerToken({ description: 'for the second step, once' }),
+  expires_in: Count('seconds'),
+});
 export type Recovered = Static<typeof Recovered>;
 
-export const FinishRecoveryBody = Type.Object(
-  {
-    token: Type.String({ description: 'from recover' }),
-    password: Password,
-    keys: Keys,
-    recovery: Recovery,
-    device: Type.Optional(Device),
-  },
-  { $id: 'RecoverFinish' },
-);
+export const FinishRecoveryBody = Named('RecoverFinish', {
+  token: Text('from recover'),
+  password: Password,
+  keys: Keys,
+  recovery: Recovery,
+  device: Type.Optional(Device),
+});
 export type FinishRecoveryBody = Static<typeof FinishRecoveryBody>;
 
-export const LeaveBody = Type.Object(
-  { password: Type.String({ description: 'as at login' }) },
-  { $id: 'Leave' },
-);
+export const LeaveBody = Named('Leave', { password: Text('as at login') });
 export type LeaveBody = Static<typeof LeaveBody>;
 
 const Scopes = Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('append')], {
   description: 'what it allows: everything, only reading, or only adding',
 });
-export const TokenBody = Type.Object(
-  {
-    device: Type.String({
-      description: `its name in lists; 1 to ${limits.deviceChars} characters`,
-    }),
-    scope: Scopes,
-    dir_id: Type.Optional(
-      Type.Union([Type.Integer(), Type.Null()], {
-        description: 'the only directory it may use; null: the whole account',
-      }),
+export const TokenBody = Named('TokenRequest', {
+  device: Text(`its name in lists; 1 to ${limits.deviceChars} characters`),
+  scope: Scopes,
+  dir_id: Type.Optional(Nullable(Type.Integer(), 'the only directory it may use; null: the whole account')),
+  expires_at: Type.Optional(
+    Nullable(
+      Type.String(),
+      'when it expires; ISO 8601, UTC. Null: when it has not been used for SZ_SESSION_TTL',
     ),
-    expires_at: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], {
-        description: 'when it expires; ISO 8601, UTC. Null: when it has not been used for SZ_SESSION_TTL',
-      }),
-    ),
-  },
-  { $id: 'TokenRequest' },
-);
+  ),
+});
 export type TokenBody = Static<typeof TokenBody>;
 
-export const NewToken = Type.Object(
-  { id: SessionId('its id in lists, and for ending it'), token: BearerToken() },
-  { $id: 'NewToken' },
-);
+export const NewToken = Named('NewToken', {
+  id: SessionId('its id in lists, and for ending it'),
+  token: BearerToken(),
+});
 export type NewToken = Static<typeof NewToken>;
 
-const Time = (description: string) => Type.String({ description: `${description}; ISO 8601, UTC` });
-export const ListedSession = Type.Object(
-  {
-    id: SessionId('32 hex digits; not the token'),
-    device: Type.String({ description: 'the name given at login, or empty' }),
-    created_at: Time('of the login'),
-    used_at: Time('last use, exact to an hour'),
-    current: Type.Boolean({ description: 'whether it is the session of this request' }),
-    scope: Scopes,
-    dir_id: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'the only directory it may use, or null',
-    }),
-    expires_at: Type.Union([Time('when it expires, used or not'), Type.Null()], {
-      description: 'null: when it has not been used for SZ_SESSION_TTL',
-    }),
-    passkey: Type.Union([Type.String(), Type.Null()], {
-      description: 'the id of the passkey that opened it, or null; for a token, that of its creator',
-    }),
-    made_by: Type.Union([Type.String(), Type.Null()], {
-      description: 'for a token: the id of the session or token that created it; null for a login',
-    }),
-  },
-  { $id: 'ListedSession' },
-);
+export const ListedSession = Named('ListedSession', {
+  id: SessionId('32 hex digits; not the token'),
+  device: Text('the name given at login, or empty'),
+  created_at: Time('of the login'),
+  used_at: Time('last use, exact to an hour'),
+  current: Type.Boolean({ description: 'whether it is the session of this request' }),
+  scope: Scopes,
+  dir_id: Nullable(Type.Integer(), 'the only directory it may use, or null'),
+  expires_at: Nullable(
+    Time('when it expires, used or not'),
+    'null: when it has not been used for SZ_SESSION_TTL',
+  ),
+  passkey: Nullable(
+    Type.String(),
+    'the id of the passkey that opened it, or null; for a token, that of its creator',
+  ),
+  made_by: Nullable(
+    Type.String(),
+    'for a token: the id of the session or token that created it; null for a login',
+  ),
+});
 export type ListedSession = Static<typeof ListedSession>;

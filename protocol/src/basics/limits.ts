@@ -22,7 +22,7 @@ export const limits = {
   totp: { digits: 6, stepSeconds: 30, stepsAround: 1, secretChars: 32 },
   /** Passkeys per account, and the lifetime of a challenge. Ids have up to 1,023 bytes, RSA public keys 512. */
   passkeys: { most: 20, seconds: 300, idChars: 1364, answerChars: 8192, publicKeyBytes: 1024 },
-  /** Logins per account; one more ends the one that was unused for the longest time. */
+  /** Logins per account; one more ends the least recently used. */
   sessions: 1000,
   /** Tokens per account. */
   tokens: 1000,

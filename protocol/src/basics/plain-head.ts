@@ -1,18 +1,18 @@
-/** The head of a message of HTTP/1.1. */
+/** The head of an HTTP/1.1 message. */
 export interface PlainHead {
   /** The request line or the status line. */
   first: string;
   /** By their names in lower case. */
   headers: Map<string, string>;
-  /** Content-Length; undefined where it does not say in plain decimals how long the body is. */
+  /** Content-Length; undefined if it is absent, malformed, or overridden by Transfer-Encoding. */
   length: number | undefined;
 }
 
 const HEADER = /\r\n([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e]*)/y;
 
 /**
- * Reads a head in its plainest form: no header twice, no continuation lines, nothing in the headers beyond visible ASCII. For
- * whatever can be read in two ways there is undefined, and a whole HTTP implementation to ask.
+ * Parses a head in its plainest form: no repeated header, no continuation lines, only visible ASCII in the headers. Returns
+ * undefined for any other head: a complete HTTP implementation must read it.
  */
 export function readHead(text: string): PlainHead | undefined {
   const end = text.indexOf('\r\n');
@@ -29,7 +29,7 @@ export function readHead(text: string): PlainHead | undefined {
   return { first, headers, length: /^\d{1,15}$/.test(length ?? '') ? Number(length) : undefined };
 }
 
-/** The other way round, with the empty line that ends it. */
+/** Writes a head, with the empty line that ends it. */
 export function writeHead(first: string, headers: Record<string, string>): string {
   let text = `${first}\r\n`;
   for (const name in headers) text += `${name}: ${headers[name]}\r\n`;

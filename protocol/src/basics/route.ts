@@ -1,8 +1,19 @@
 import type { TSchema } from 'typebox';
-import type { RouteAccess } from './access.ts';
+import type { Access, RouteAccess } from './access.ts';
 import { limits } from './limits.ts';
-import { DetailBody, ErrorBody } from './resources.ts';
-import { Type } from './type.ts';
+import { DetailBody, DetailOrError, ErrorBody } from './schemas.ts';
+
+type Tag =
+  | 'Accounts'
+  | 'Quota'
+  | 'Directories'
+  | 'Files'
+  | 'Transfers'
+  | 'Shares'
+  | 'Requests'
+  | 'Service'
+  | 'Operator';
+type Path = `/${string}`;
 
 /**
  * An endpoint. The server validates and registers it, the client calls it, and the OpenAPI document shows it. Paths use
@@ -10,18 +21,9 @@ import { Type } from './type.ts';
  */
 export interface Route extends RouteAccess {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
-  path: `/${string}`;
+  path: Path;
   summary: string;
-  tag:
-    | 'Accounts'
-    | 'Quota'
-    | 'Directories'
-    | 'Files'
-    | 'Transfers'
-    | 'Shares'
-    | 'Requests'
-    | 'Service'
-    | 'Operator';
+  tag: Tag;
   /** It changes files, directories or accounts, and is refused (503) while the server is read-only. */
   changes?: boolean;
   body?: TSchema;
@@ -36,18 +38,37 @@ export interface Route extends RouteAccess {
   headers?: TSchema;
   query?: TSchema;
   /** JSON bodies by status; a string describes a response that is not JSON. */
-  responses: Record<number, TSchema | string>;
+  responses: Readonly<Record<number, TSchema | string>>;
 }
 
-/** A route as declared: one that is not a GET must say whether it changes something. */
-export type DeclaredRoute = Route & ({ method: 'GET' | 'HEAD' } | { changes: boolean });
+/** A route in the table of its noun: one that is not a GET must say whether it changes something. */
+type TableEntry = Omit<Route, 'method' | 'path' | 'tag' | 'access' | 'changes'> & { access?: Access } & (
+    | { at: `${'GET' | 'HEAD'} ${Path}`; changes?: never }
+    | { at: `${'POST' | 'PUT' | 'DELETE'} ${Path}`; changes: boolean }
+  );
+type Endpoint<At> = At extends `${infer Method extends Route['method']} ${infer P extends Path}`
+  ? { method: Method; path: P }
+  : never;
+type Entry<E extends TableEntry> = Omit<E, 'at' | 'access'> & Endpoint<E['at']> & RouteAccess & { tag: Tag };
+
+/** Makes routes of a table with method and path in one text, as in `GET /api/files`; `access` is for entries without their own. */
+export function routeTable<const Table extends Record<string, TableEntry>>(
+  tag: Tag,
+  access: Access,
+  table: Table,
+): { readonly [Name in keyof Table]: Entry<Table[Name]> } {
+  const routes = Object.entries(table).map(([name, { at, ...route }]) => {
+    const [method, path] = at.split(' ');
+    return [name, { tag, access, ...route, method, path }];
+  });
+  return Object.fromEntries(routes);
+}
 
 /** The answers of a route, including those of authentication; 403 is also the answer for a disabled account. */
 export function answersOf({ access, responses }: Route): Route['responses'] {
   if (access === 'open') return responses;
   const { 403: refused = ErrorBody } = responses;
-  const either = refused === DetailBody ? Type.Union([DetailBody, ErrorBody]) : refused;
-  return { ...responses, 401: DetailBody, 403: either };
+  return { ...responses, 401: DetailBody, 403: refused === DetailBody ? DetailOrError : refused };
 }
 
 /** The longest body of a route that reads it as a whole. */

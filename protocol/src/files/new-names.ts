@@ -1,6 +1,6 @@
 import { limits } from '../basics/limits.ts';
 import { cleanFileName, RuleError } from '../basics/names.ts';
-import { type NamesBody, targetDir } from '../basics/resources.ts';
+import { type NamesBody, targetDir } from './records.ts';
 
 /** A new name and directory of a file, in the form in which they are stored. */
 export interface NewName {

@@ -1,56 +1,38 @@
 /** The trash: files that can be restored for some days. */
+
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
-import { pageOf, withHeaders } from '../basics/pages.ts';
-import { ErrorBody, FileRecord } from '../basics/resources.ts';
-import type { Route } from '../basics/route.ts';
+import { routeTable } from '../basics/route.ts';
+import { Count, errors, FileIds, Named, Ok, ok, Text, Time } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
+import { FileList, FileRecord, fileListQuery } from './records.ts';
 
-export const FilesBody = Type.Object(
-  {
-    files: Type.Array(Type.String(), {
-      minItems: 1,
-      maxItems: limits.filesPerBatch,
-      description: 'ids of files',
-    }),
-  },
-  { $id: 'Files' },
-);
+export const FilesBody = Named('Files', {
+  files: FileIds(limits.filesPerBatch),
+});
 export type FilesBody = Static<typeof FilesBody>;
 
 /** The answer when no file was changed. */
-export const NotThere = Type.Object(
-  {
-    error: Type.String(),
-    files: Type.Array(Type.String(), { description: 'files that the caller does not have' }),
-  },
-  { $id: 'NotThere' },
-);
+export const NotThere = Named('NotThere', {
+  error: Type.String(),
+  files: Type.Array(Type.String(), { description: 'files that the caller does not have' }),
+});
 export type NotThere = Static<typeof NotThere>;
 
-export const TrashedFile = Type.Object(
-  {
-    ...FileRecord.properties,
-    trashed_at: Type.String({ description: 'ISO 8601, UTC' }),
-    expires_at: Type.String({ description: 'may be deleted for good from then on' }),
-  },
-  { $id: 'TrashedFile' },
-);
+export const TrashedFile = Named('TrashedFile', {
+  ...FileRecord.properties,
+  trashed_at: Time(),
+  expires_at: Text('may be deleted for good from then on'),
+});
 export type TrashedFile = Static<typeof TrashedFile>;
 
-export const TrashedHeader = Type.Object(
-  { enc_params: Type.String({ description: 'the value of X-Enc-Params' }) },
-  { $id: 'TrashedHeader' },
-);
+export const TrashedHeader = Named('TrashedHeader', { enc_params: Text('the value of X-Enc-Params') });
 export type TrashedHeader = Static<typeof TrashedHeader>;
 
-export const Emptied = Type.Object(
-  {
-    ok: Type.Literal(true),
-    removed: Type.Integer({ description: 'number of files that were in the trash' }),
-  },
-  { $id: 'Emptied' },
-);
+export const Emptied = Named('Emptied', {
+  ok,
+  removed: Count('number of files that were in the trash'),
+});
 export type Emptied = Static<typeof Emptied>;
 
 /** The position after a page of the trash: when its last file was trashed, and the file's number. */
@@ -66,73 +48,42 @@ export function parseTrashCursor(text: string): TrashCursor {
   return { trashedAt: trashedAt!, seq: seq! };
 }
 
-const ok = Type.Literal(true);
-
-export const trashRoutes = {
+export const trashRoutes = routeTable('Files', 'full', {
   trashFiles: {
-    method: 'POST',
-    path: '/api/files/trash',
+    at: 'POST /api/files/trash',
     summary: 'Move files to the trash: all of them, or none. Files that are there already stay',
-    tag: 'Files',
-    access: 'full',
     folder: ['files'],
     changes: true,
     body: FilesBody,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 404: NotThere },
+    responses: { 200: Ok, ...errors(400), 404: NotThere },
   },
   restoreFiles: {
-    method: 'POST',
-    path: '/api/files/restore',
+    at: 'POST /api/files/restore',
     summary: 'Restore files from the trash to their directories: all of them, or none',
-    tag: 'Files',
-    access: 'full',
     folder: ['files'],
     changes: true,
     body: FilesBody,
-    responses: { 200: Type.Object({ ok }), 400: ErrorBody, 404: NotThere },
+    responses: { 200: Ok, ...errors(400), 404: NotThere },
   },
   listTrash: {
-    method: 'GET',
-    path: '/api/trash',
+    at: 'GET /api/trash',
     summary: "The caller's trash, newest first: all of it, or in pages with limit and cursor",
-    tag: 'Files',
     access: 'any',
     folder: ['list'],
-    query: Type.Object({
-      ...pageOf('files a page', '^[0-9]{1,15}-[0-9]{1,16}$'),
-      dir_id: Type.Optional(
-        Type.String({
-          pattern: '^[0-9]{1,16}$',
-          description: 'the directory that they were in; 0 is the root',
-        }),
-      ),
-      ...withHeaders,
-    }),
-    responses: {
-      200: Type.Object({
-        files: Type.Array(TrashedFile),
-        next_cursor: Type.Optional(Type.String({ description: 'only with limit, when there are more' })),
-      }),
-      400: ErrorBody,
-    },
+    query: fileListQuery('^[0-9]{1,15}-[0-9]{1,16}$', 'the directory that they were in; 0 is the root'),
+    responses: { 200: FileList(TrashedFile), ...errors(400) },
   },
   readTrashed: {
-    method: 'GET',
-    path: '/api/trash/{file_id}',
+    at: 'GET /api/trash/{file_id}',
     summary: 'The enc_params of a file in the trash, to seal it again there',
-    tag: 'Files',
-    access: 'full',
-    responses: { 200: TrashedHeader, 404: ErrorBody },
+    responses: { 200: TrashedHeader, ...errors(404) },
   },
   emptyTrash: {
-    method: 'DELETE',
-    path: '/api/trash',
+    at: 'DELETE /api/trash',
     summary:
       'Delete these files in the trash with their volumes, for good. Those that are not there are passed over',
-    tag: 'Files',
-    access: 'full',
     changes: true,
     body: FilesBody,
-    responses: { 200: Emptied, 400: ErrorBody },
+    responses: { 200: Emptied, ...errors(400) },
   },
-} satisfies Record<string, Route>;
+});

@@ -1,4 +1,6 @@
 /** Fields that shares and file requests have in common. */
+import { headers, limits } from '../basics/limits.ts';
+import { Nullable, Text } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
 
 /** Base64url of 16 bytes: only two bits of the last character are used, the others are zero. */
@@ -14,8 +16,12 @@ export const Id = Type.String({
 });
 /** The id in a list. Only the length is checked, so that one bad share does not make the whole list unreadable. */
 export const ListedId = Type.String({ pattern: '^[A-Za-z0-9_-]{22}$' });
-export const Hash = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
-export const Expiry = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+export const Hash = (description: string) =>
+  Type.String({ pattern: '^[0-9a-f]{64}$', description, examples: ['0'.repeat(64)] });
+export const NewExpiry = Type.Optional(
+  Nullable(Type.String(), 'ISO 8601, in the future; null or absent: it does not expire'),
+);
+export const Expires = Nullable(Type.String(), 'ISO 8601, UTC; null: it does not expire');
 export const Sealed = (maxLength: number, description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9_-]+$', maxLength, description });
 export const Token = (description: string) =>
@@ -24,6 +30,20 @@ export const Token = (description: string) =>
     description: `chosen at random by the visitor: base64url of 32 bytes, 43 characters; ${description}`,
   });
 
+export const Own = Sealed(
+  limits.shareOwnChars,
+  'base64url of data for the owner, sealed by the client; returned in lists',
+);
+
 /** Why a share or a file request has ended. */
 export const endings = ['expired', 'used up', 'ended'] as const;
 export type Ending = (typeof endings)[number];
+export const Ended = Type.Unsafe<Ending | null>(
+  Nullable(Type.String(), `why it has ended: ${endings.join(', ')}; null while it is open`),
+);
+/** The header by which a visitor proves to have the link. */
+export const linkAccess = {
+  [headers.shareAccess]: Type.Optional(
+    Text('proves that the caller knows the link; without it the answer is 404'),
+  ),
+};

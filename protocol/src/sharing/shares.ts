@@ -1,156 +1,122 @@
 /** Shares: schemas, rules and routes. */
+
 import type { Static } from 'typebox';
 import { StoredIdentity } from '../accounts/accounts.ts';
 import { headers, limits } from '../basics/limits.ts';
 import { RuleError } from '../basics/names.ts';
-import { ErrorBody, errors } from '../basics/resources.ts';
-import type { Route } from '../basics/route.ts';
+import { routeTable } from '../basics/route.ts';
+import { bytesOf, Count, errors, FileIds, Named, Nullable, Ok, ok, Text, Time } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
-import { digestAnswers } from '../files/digests.ts';
-import { type Ending, Expiry, endings, Hash, Id, ListedId, Sealed, Token } from './share-fields.ts';
+import { digestAnswers } from '../files/records.ts';
+import {
+  Ended,
+  Expires,
+  endings,
+  Hash,
+  Id,
+  ListedId,
+  linkAccess,
+  NewExpiry,
+  Own,
+  Sealed,
+  Token,
+} from './share-fields.ts';
 
 const Letter = Sealed(
   limits.shareLetterChars,
   'base64url: the key of the share, sealed for that account and signed by the owner',
 );
 
-const Own = Sealed(
-  limits.shareOwnChars,
-  'base64url of data for the owner, sealed by the client; returned in lists',
-);
-
-export const ShareBody = Type.Object(
-  {
-    id: Id,
-    files: Type.Array(Type.String(), {
-      minItems: 1,
-      maxItems: limits.shareFiles,
-      description:
-        "the file_id of each of the caller's files; visitors name them by their position in this list, from 1",
-    }),
-    header: Sealed(limits.shareHeaderChars, 'base64url of the data for visitors, sealed by the client'),
-    access: Type.Optional(
-      Type.String({
-        ...Hash(
-          'for a link: SHA-256 in hex of the value that visitors send in X-Share-Access; a share has this or `to`',
-        ),
-        examples: ['0'.repeat(64)],
-      }),
+export const ShareBody = Named('NewShare', {
+  id: Id,
+  files: FileIds(
+    limits.shareFiles,
+    "the file_id of each of the caller's files; visitors name them by their position in this list, from 1",
+  ),
+  header: Sealed(limits.shareHeaderChars, 'base64url of the data for visitors, sealed by the client'),
+  access: Type.Optional(
+    Hash(
+      'for a link: SHA-256 in hex of the value that visitors send in X-Share-Access; a share has this or `to`',
     ),
-    to: Type.Optional(
-      Type.Object(
-        {
-          username: Type.String({ description: 'the only account that can open it' }),
-          letter: Letter,
-          identity: Type.Optional(
-            Type.String({
-              ...Hash(
-                'SHA-256 in hex of the identity of that account; a caller who knows it is not limited in looking up names',
-              ),
-              examples: ['0'.repeat(64)],
-            }),
+  ),
+  to: Type.Optional(
+    Type.Object(
+      {
+        username: Text('the only account that can open it'),
+        letter: Letter,
+        identity: Type.Optional(
+          Hash(
+            'SHA-256 in hex of the identity of that account; a caller who knows it is not limited in looking up names',
           ),
-        },
-        { description: 'for a share with an account' },
-      ),
+        ),
+      },
+      { description: 'for a share with an account' },
     ),
-    own: Own,
-    expires_at: Type.Optional(Expiry('ISO 8601, in the future; null or absent: it does not expire')),
-    downloads: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1, maximum: limits.shareDownloads }), Type.Null()], {
-        description: 'maximum number of downloads; null or absent: no limit',
-      }),
+  ),
+  own: Own,
+  expires_at: NewExpiry,
+  downloads: Type.Optional(
+    Nullable(
+      Type.Integer({ minimum: 1, maximum: limits.shareDownloads }),
+      'maximum number of downloads; null or absent: no limit',
     ),
-  },
-  { $id: 'NewShare' },
-);
+  ),
+});
 export type ShareBody = Static<typeof ShareBody>;
 
-export const NotShared = Type.Object(
-  {
-    error: Type.String(),
-    files: Type.Array(Type.String(), { description: 'those that are not files of the caller' }),
-  },
-  { $id: 'NotShared' },
-);
+export const NotShared = Named('NotShared', {
+  error: Type.String(),
+  files: Type.Array(Type.String(), { description: 'those that are not files of the caller' }),
+});
 
-export const ListedShare = Type.Object(
-  {
-    id: ListedId,
-    own: Type.String(),
-    to: Type.Union([Type.String(), Type.Null()], { description: 'the recipient; null: a link' }),
-    created_at: Type.String({ description: 'ISO 8601, UTC' }),
-    expires_at: Expiry('ISO 8601, UTC; null: it does not expire'),
-    downloads: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'maximum number of downloads; null: no limit',
-    }),
-    downloaded: Type.Integer({ description: 'downloads so far' }),
-    files: Type.Integer({ description: 'number of shared files' }),
-    missing: Type.Integer({
-      description: 'how many of them are deleted or in the trash, and cannot be read',
-    }),
-    ended: Type.Unsafe<Ending | null>(
-      Type.Union([Type.String(), Type.Null()], {
-        description: `why it has ended: ${endings.join(', ')}; null while it is open`,
-      }),
-    ),
-  },
-  { $id: 'Share' },
-);
+export const ListedShare = Named('Share', {
+  id: ListedId,
+  own: Type.String(),
+  to: Nullable(Type.String(), 'the recipient; null: a link'),
+  created_at: Time(),
+  expires_at: Expires,
+  downloads: Nullable(Type.Integer(), 'maximum number of downloads; null: no limit'),
+  downloaded: Count('downloads so far'),
+  files: Count('number of shared files'),
+  missing: Count('how many of them are deleted or in the trash, and cannot be read'),
+  ended: Ended,
+});
 export type ListedShare = Static<typeof ListedShare>;
 
-export const OwnBody = Type.Object(
-  {
-    own: Own,
-    match: Type.String({
-      ...Hash('SHA-256 in hex of the `own` that is replaced'),
-      examples: ['0'.repeat(64)],
-    }),
-  },
-  { $id: 'OwnOfShare' },
-);
+export const OwnBody = Named('OwnOfShare', {
+  own: Own,
+  match: Hash('SHA-256 in hex of the `own` that is replaced'),
+});
 export type OwnBody = Static<typeof OwnBody>;
 
 /** A share as its recipient sees it. */
-export const ReceivedShare = Type.Object(
-  {
-    id: ListedId,
-    from: Type.String({ description: 'the owner' }),
-    identity: Type.String({ description: 'the current identity of the owner' }),
-    letter: Type.String({ description: 'as set by the owner' }),
-    created_at: Type.String({ description: 'ISO 8601, UTC' }),
-    expires_at: Expiry('ISO 8601, UTC; null: it does not expire'),
-    downloads_left: Type.Union([Type.Integer(), Type.Null()], { description: 'null: no limit' }),
-    files: Type.Integer({ description: 'number of shared files' }),
-    missing: Type.Integer({ description: 'how many of them are deleted or in the trash' }),
-  },
-  { $id: 'ReceivedShare' },
-);
+export const ReceivedShare = Named('ReceivedShare', {
+  id: ListedId,
+  from: Text('the owner'),
+  identity: Text('the current identity of the owner'),
+  letter: Text('as set by the owner'),
+  created_at: Time(),
+  expires_at: Expires,
+  downloads_left: Nullable(Type.Integer(), 'null: no limit'),
+  files: Count('number of shared files'),
+  missing: Count('how many of them are deleted or in the trash'),
+});
 export type ReceivedShare = Static<typeof ReceivedShare>;
 
-export const OpenedShare = Type.Object(
-  {
-    header: Type.String({ description: 'as set by the owner' }),
-    expires_at: Expiry('ISO 8601, UTC; null: it does not expire'),
-    downloads_left: Type.Union([Type.Integer(), Type.Null()], { description: 'null: no limit' }),
-    missing: Type.Array(Type.Integer(), { description: 'numbers of files that no longer exist' }),
-  },
-  { $id: 'OpenedShare' },
-);
+export const OpenedShare = Named('OpenedShare', {
+  header: Text('as set by the owner'),
+  expires_at: Expires,
+  downloads_left: Nullable(Type.Integer(), 'null: no limit'),
+  missing: Type.Array(Type.Integer(), { description: 'numbers of files that no longer exist' }),
+});
 export type OpenedShare = Static<typeof OpenedShare>;
 
-export const TicketBody = Type.Object(
-  {
-    ticket: Token('the ticket of one download'),
-  },
-  { $id: 'NewTicket' },
-);
+export const TicketBody = Named('NewTicket', {
+  ticket: Token('the ticket of one download'),
+});
 export type TicketBody = Static<typeof TicketBody>;
 
-export const ShareEnded = Type.Object(
-  { error: Type.String(), ended: Type.String({ description: endings.join(', ') }) },
-  { $id: 'ShareEnded' },
-);
+export const ShareEnded = Named('ShareEnded', { error: Type.String(), ended: Text(endings.join(', ')) });
 
 /** Checks rules that the schema cannot express. */
 export function checkShare({ files, access, to }: Pick<ShareBody, 'files' | 'access' | 'to'>): void {
@@ -159,75 +125,54 @@ export function checkShare({ files, access, to }: Pick<ShareBody, 'files' | 'acc
   if (new Set(files).size !== files.length) throw new RuleError('files: a file is listed twice');
 }
 
-const ok = Type.Literal(true);
-const TicketTaken = Type.Object({ ok, expires_at: Type.String({ description: 'ISO 8601, UTC' }) });
+const TicketTaken = Type.Object({ ok, expires_at: Time() });
 const access = Type.Object({
-  [headers.shareAccess]: Type.Optional(
-    Type.String({ description: 'proves that the caller knows the link; without it the answer is 404' }),
-  ),
-  [headers.shareTicket]: Type.Optional(
-    Type.String({ description: 'a ticket; with it, a used-up share still opens' }),
-  ),
+  ...linkAccess,
+  [headers.shareTicket]: Type.Optional(Text('a ticket; with it, a used-up share still opens')),
 });
 const ticket = Type.Object({
-  [headers.shareTicket]: Type.Optional(Type.String({ description: 'a ticket of this share' })),
+  [headers.shareTicket]: Type.Optional(Text('a ticket of this share')),
 });
 
 /** Shares: files for visitors who know a link, or for another account. */
-export const shareRoutes = {
+export const shareRoutes = routeTable('Shares', 'full', {
   createShare: {
-    method: 'POST',
-    path: '/api/shares',
+    at: 'POST /api/shares',
     summary: 'Share files by a link or with an account; repeating the request creates nothing new',
-    tag: 'Shares',
-    access: 'full',
     changes: true,
     body: ShareBody,
     bodyBytes: limits.shareBodyBytes,
-    responses: { 200: Type.Object({ ok }), 404: NotShared, ...errors(400, 403, 409, 429) },
+    responses: { 200: Ok, 404: NotShared, ...errors(400, 409, 429) },
   },
   listShares: {
-    method: 'GET',
-    path: '/api/shares',
+    at: 'GET /api/shares',
     summary: "The caller's shares, newest first; ended ones are listed for a while",
-    tag: 'Shares',
-    access: 'full',
     responses: { 200: Type.Object({ shares: Type.Array(ListedShare) }) },
   },
   writeOwn: {
-    method: 'PUT',
-    path: '/api/shares/{share_id}/own',
+    at: 'PUT /api/shares/{share_id}/own',
     summary: 'Replace `own`, which only the owner sees',
-    tag: 'Shares',
-    access: 'full',
     changes: true,
     body: OwnBody,
-    responses: { 200: Type.Object({ ok }), ...errors(400, 404, 412) },
+    responses: { 200: Ok, ...errors(400, 404, 412) },
   },
   endShare: {
-    method: 'DELETE',
-    path: '/api/shares/{share_id}',
+    at: 'DELETE /api/shares/{share_id}',
     summary: 'End a share: it can no longer be opened',
-    tag: 'Shares',
-    access: 'full',
     changes: false,
-    responses: { 200: Type.Object({ ok }), 404: ErrorBody },
+    responses: { 200: Ok, ...errors(404) },
   },
   openShare: {
-    method: 'GET',
-    path: '/api/shares/{share_id}',
+    at: 'GET /api/shares/{share_id}',
     summary: 'Open a share with its link; 404 for callers who do not know the link',
-    tag: 'Shares',
     access: 'open',
     headers: access,
     responses: { 200: OpenedShare, 410: ShareEnded, ...errors(404, 429) },
   },
   takeTicket: {
-    method: 'POST',
-    path: '/api/shares/{share_id}/downloads',
+    at: 'POST /api/shares/{share_id}/downloads',
     summary:
       'Start a download: the ticket counts once and reads any part of the share for a day, as often as needed',
-    tag: 'Shares',
     access: 'open',
     changes: false,
     headers: access,
@@ -235,71 +180,50 @@ export const shareRoutes = {
     responses: { 200: TicketTaken, 410: ShareEnded, ...errors(400, 404, 429) },
   },
   readIdentity: {
-    method: 'GET',
-    path: '/api/accounts/{username}/identity',
+    at: 'GET /api/accounts/{username}/identity',
     summary: 'The public keys of an account, to share with it',
-    tag: 'Shares',
-    access: 'full',
-    responses: { 200: StoredIdentity, ...errors(403, 404, 429) },
+    responses: { 200: StoredIdentity, ...errors(404, 429) },
   },
   listReceived: {
-    method: 'GET',
-    path: '/api/shared',
+    at: 'GET /api/shared',
     summary: 'Open shares for the caller, newest first',
-    tag: 'Shares',
-    access: 'full',
-    responses: { 200: Type.Object({ shares: Type.Array(ReceivedShare) }), 403: ErrorBody },
+    responses: { 200: Type.Object({ shares: Type.Array(ReceivedShare) }) },
   },
   openReceived: {
-    method: 'GET',
-    path: '/api/shared/{share_id}',
+    at: 'GET /api/shared/{share_id}',
     summary: 'Open a share as its recipient; 404 for other callers',
-    tag: 'Shares',
-    access: 'full',
     headers: ticket,
-    responses: { 200: OpenedShare, 410: ShareEnded, ...errors(403, 404) },
+    responses: { 200: OpenedShare, 410: ShareEnded, ...errors(404) },
   },
   takeReceived: {
-    method: 'POST',
-    path: '/api/shared/{share_id}/downloads',
+    at: 'POST /api/shared/{share_id}/downloads',
     summary: 'Start a download of a share as its recipient, with a ticket like those of visitors',
-    tag: 'Shares',
-    access: 'full',
     changes: false,
     body: TicketBody,
-    responses: { 200: TicketTaken, 410: ShareEnded, ...errors(400, 403, 404, 429) },
+    responses: { 200: TicketTaken, 410: ShareEnded, ...errors(400, 404, 429) },
   },
   endReceived: {
-    method: 'DELETE',
-    path: '/api/shared/{share_id}',
+    at: 'DELETE /api/shared/{share_id}',
     summary: 'Decline a share as its recipient: it ends',
-    tag: 'Shares',
-    access: 'full',
     changes: false,
-    responses: { 200: Type.Object({ ok }), ...errors(403, 404) },
+    responses: { 200: Ok, ...errors(404) },
   },
   readSharedVolume: {
-    method: 'GET',
-    path: '/api/shares/{share_id}/files/{number}/chunk/{idx}',
+    at: 'GET /api/shares/{share_id}/files/{number}/chunk/{idx}',
     summary: 'One volume of a shared file, with a ticket; supports Range and If-None-Match',
-    tag: 'Shares',
     access: 'open',
     headers: ticket,
     responses: {
-      200: 'raw bytes of the volume, with X-Chunk-Count and an ETag made from its digest',
-      206: 'the range asked for',
-      304: 'the ETag still matches',
-      ...errors(404, 416, 429),
+      ...bytesOf('raw bytes of the volume, with X-Chunk-Count and an ETag made from its digest'),
+      ...errors(429),
     },
   },
   readSharedDigests: {
-    method: 'GET',
-    path: '/api/shares/{share_id}/files/{number}/digests',
+    at: 'GET /api/shares/{share_id}/files/{number}/digests',
     summary:
       'The SHA-256 of every volume of a shared file, 32 bytes each, in order, with a ticket; supports Range and If-None-Match',
-    tag: 'Shares',
     access: 'open',
     headers: ticket,
-    responses: { ...digestAnswers, 429: ErrorBody },
+    responses: { ...digestAnswers, ...errors(429) },
   },
-} satisfies Record<string, Route>;
+});

@@ -1,9 +1,9 @@
 /** Many small files in one request: a line of JSON, then their volumes, one after the other. */
+
 import { shapeOf } from '../basics/json-shape.ts';
 import { limits } from '../basics/limits.ts';
 import { RuleError } from '../basics/names.ts';
-import { errors } from '../basics/resources.ts';
-import type { DeclaredRoute } from '../basics/route.ts';
+import { Count, Named, Text } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
 
 /** One of the files in the first line. */
@@ -53,30 +53,12 @@ export function readFilesHead(line: string): FilesHead {
   return { files };
 }
 
-export const FilesDone = Type.Object(
-  {
-    files: Type.Array(
-      Type.Object({
-        status: Type.Integer({ description: 'the status of this file, as in a request for it alone' }),
-        file_id: Type.Optional(Type.String({ description: 'with status 200' })),
-        error: Type.Optional(Type.String({ description: 'with any other status' })),
-      }),
-    ),
-  },
-  { $id: 'FilesDone' },
-);
-
-export const batchRoutes = {
-  writeFiles: {
-    method: 'POST',
-    path: '/api/transfer/files',
-    summary: `Upload up to ${limits.batchFiles} files of one volume each in one request; each has its own result`,
-    tag: 'Transfers',
-    access: 'append',
-    folder: ['targets'],
-    changes: true,
-    rawBody:
-      'one line of JSON, `{files: [{transfer_id: string, init: string, size: integer}, …]}`, then the raw bytes of their volumes',
-    responses: { 200: FilesDone, ...errors(400, 409, 413, 429, 507) },
-  },
-} satisfies Record<string, DeclaredRoute>;
+export const FilesDone = Named('FilesDone', {
+  files: Type.Array(
+    Type.Object({
+      status: Count('the status of this file, as in a request for it alone'),
+      file_id: Type.Optional(Text('with status 200')),
+      error: Type.Optional(Text('with any other status')),
+    }),
+  ),
+});

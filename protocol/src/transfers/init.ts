@@ -1,8 +1,9 @@
 import { memberText } from '../basics/json-text.ts';
 import { limits } from '../basics/limits.ts';
 import { cleanFileName, RuleError } from '../basics/names.ts';
-import { type InitBody, type StreamedVolumeSpec, targetDir } from '../basics/resources.ts';
 import { toBase64 } from '../files/enc-params.ts';
+import { targetDir } from '../files/records.ts';
+import type { InitBody, StreamedVolumeSpec } from './bodies.ts';
 
 export interface Volume {
   idx: number;

@@ -1,7 +1,7 @@
 import { headers, limits } from '../basics/limits.ts';
 import { RuleError } from '../basics/names.ts';
-import type { InitBody } from '../basics/resources.ts';
 import { toBase64 } from '../files/enc-params.ts';
+import type { InitBody } from './bodies.ts';
 import { checkInit, type NewTransfer, type SentInit } from './init.ts';
 
 /** Transfer ids that clients choose. They must be hard to guess: anyone who knows one may use the transfer. */

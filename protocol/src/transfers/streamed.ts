@@ -4,7 +4,8 @@
  */
 
 import { cleanFileName, RuleError } from '../basics/names.ts';
-import { type CompleteBody, type StreamedInitBody, targetDir } from '../basics/resources.ts';
+import { DIGEST_BYTES, targetDir } from '../files/records.ts';
+import type { CompleteBody, StreamedInitBody } from './bodies.ts';
 import { encParamsText, type NewTransfer, numberVolumes, type Sent } from './init.ts';
 
 /** Only `streamed: true` makes an init that of a streamed transfer. */
@@ -48,7 +49,6 @@ export function checkComplete({ body, text }: Sent<CompleteBody>): StreamedFile 
 const ALGORITHM = 'sha-256';
 /** One digest of RFC 9530: a key of a structured field, its bytes, and whether another follows. */
 const DIGEST = /[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):[ \t]*(,|$)/y;
-const SHA256_BYTES = 32;
 
 /** The value of Content-Digest for a SHA-256 in hex. */
 export const contentDigest = (sha256: string) => `${ALGORITHM}=:${Uint8Array.fromHex(sha256).toBase64()}:`;
@@ -78,7 +78,7 @@ function decodeSha256(base64: string): string {
   } catch (cause) {
     throw new RuleError('Content-Digest is not base64', { cause });
   }
-  if (bytes.length !== SHA256_BYTES)
-    throw new RuleError(`Content-Digest: ${ALGORITHM} has ${SHA256_BYTES} bytes`);
+  if (bytes.length !== DIGEST_BYTES)
+    throw new RuleError(`Content-Digest: ${ALGORITHM} has ${DIGEST_BYTES} bytes`);
   return bytes.toHex();
 }

@@ -1,5 +1,4 @@
 /** Routes about the server itself. */
-
 import type { Static } from 'typebox';
 import { routeTable } from './basics/route.ts';
 import { errors, Named, Ok, Text } from './basics/schemas.ts';

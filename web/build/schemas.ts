@@ -1,8 +1,16 @@
 import type { Plugin } from 'vite';
 
 const STRING = /(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`]*`)/.source;
-const FOR_READERS = new RegExp(`\\b(?:summary|description|tag):\\s*${STRING}(?:,|(?=\\s*\\}))`, 'g');
-const ERROR_ANSWERS = /\.\.\.errors\([\d, ]+\),?|\b4\d\d: (?:Error|Detail)Body,?/g;
+const FOR_READERS = new RegExp(`\\b(?:summary|description):\\s*${STRING}(?:,|(?=\\s*\\}))`, 'g');
+const DESCRIBED = new RegExp(
+  `\\b(Text|Count|Size|Time|Hash|Sha256|Token|bytesOf)\\(\\s*${STRING},?\\s*\\)`,
+  'g',
+);
+const LAST_TEXT = new RegExp(
+  `(\\b(?:Nullable|Sealed|FileIds)\\(\\s*[\\w.()]+),\\s*${STRING},?(?=\\s*\\))`,
+  'g',
+);
+const ERROR_ANSWERS = /\.\.\.errors\([\d, ]+\),?|\b4\d\d: (?:ErrorBody|DetailBody|DetailOrError),?/g;
 
 /** Shortens the table of routes for the page, by kilobytes: without texts for readers, answers with errors, and the operator's routes. */
 export function shortenSchemas(): Plugin {
@@ -11,7 +19,9 @@ export function shortenSchemas(): Plugin {
     transform(code, id) {
       const [, path] = /\/protocol\/src\/([\w/-]+)\.ts$/.exec(id) ?? [];
       if (path === 'operator/routes') return 'export const adminRoutes = {};';
-      return path === undefined ? undefined : code.replace(FOR_READERS, '').replace(ERROR_ANSWERS, '');
+      if (path === undefined) return undefined;
+      const plain = code.replace(FOR_READERS, '').replace(DESCRIBED, '$1()').replace(LAST_TEXT, '$1');
+      return plain.replace(ERROR_ANSWERS, '');
     },
     enforce: 'pre',
   };

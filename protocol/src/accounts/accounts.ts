@@ -1,5 +1,4 @@
 /** Bodies of the routes for accounts and sessions. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { Count, Named, Nullable, Text, Time } from '../basics/schemas.ts';

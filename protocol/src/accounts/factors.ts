@@ -1,5 +1,4 @@
 /** Second factors: what a login needs beside the password. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';

@@ -1,5 +1,4 @@
 /** Passkeys (WebAuthn): second factors, and logins by themselves if they open the key bag. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';

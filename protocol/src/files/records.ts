@@ -1,5 +1,4 @@
 /** Bodies and answers of the routes for files and directories. */
-
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { bytesOf, Count, Named, Nullable, pageOf, Sha256, Text, Time } from '../basics/schemas.ts';

@@ -1,5 +1,4 @@
 /** Thumbnails: a small encrypted picture of a file, stored beside its volumes. */
-
 import type { Static } from 'typebox';
 import { headers, limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';

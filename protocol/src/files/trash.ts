@@ -1,5 +1,4 @@
 /** The trash: files that can be restored for some days. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';

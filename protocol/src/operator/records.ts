@@ -1,5 +1,4 @@
 /** Bodies of the routes below /api/admin, which need the system token. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { Count, Named, Nullable, pageOf, Size, Text, Time, TimeOrNull } from '../basics/schemas.ts';

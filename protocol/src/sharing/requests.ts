@@ -1,5 +1,4 @@
 /** File requests: schemas, rules and routes. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { RuleError } from '../basics/names.ts';

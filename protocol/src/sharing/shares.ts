@@ -1,5 +1,4 @@
 /** Shares: schemas, rules and routes. */
-
 import type { Static } from 'typebox';
 import { StoredIdentity } from '../accounts/accounts.ts';
 import { headers, limits } from '../basics/limits.ts';

@@ -1,5 +1,4 @@
 /** Many small files in one request: a line of JSON, then their volumes, one after the other. */
-
 import { shapeOf } from '../basics/json-shape.ts';
 import { limits } from '../basics/limits.ts';
 import { RuleError } from '../basics/names.ts';

@@ -1,5 +1,4 @@
 /** Bodies and answers of the routes for uploads. */
-
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { Count, Named, Sha256, Size, Text } from '../basics/schemas.ts';

@@ -2,7 +2,6 @@
  * Beyond the specification: streamed transfers, which can begin before anything is known about the file. Init declares the sizes of the
  * volumes, or nothing; each PUT carries the digest of its volume in Content-Digest; complete describes the file.
  */
-
 import { cleanFileName, RuleError } from '../basics/names.ts';
 import { DIGEST_BYTES, targetDir } from '../files/records.ts';
 import type { CompleteBody, StreamedInitBody } from './bodies.ts';

@@ -24,11 +24,19 @@ export {
   type VolumeKey,
 } from '@szafa/format';
 export { readServerInfo } from './accounts/calls.ts';
-export type { Change, Proof, Recovery, Renewed } from './accounts/changes.ts';
-export type { ConnectOptions, Pins, SavedSession, Secrets } from './accounts/connect.ts';
+export type { Change, Proof } from './accounts/changes.ts';
+export type {
+  ConnectOptions,
+  EnteringPasskey,
+  Pins,
+  Recovery,
+  Renewed,
+  SavedSession,
+  Secrets,
+} from './accounts/connect.ts';
 export { newTotpSecret, type Second, totpUri } from './accounts/factors.ts';
 export { type CheckOptions, Keys, type PinStore } from './accounts/keys.ts';
-export type { EnteringPasskey, MadePasskey } from './accounts/passkeys.ts';
+export type { MadePasskey } from './accounts/passkeys.ts';
 export { qr } from './accounts/qr.ts';
 export { recoveryKeyIn, recoverySheet } from './accounts/recovery-sheet.ts';
 export { countResealed, type FinishedRekey, type FinishRekeyOptions } from './accounts/rekey.ts';

@@ -51,3 +51,10 @@ export function bytesOf(value: unknown, stage: Stage, what: string, length?: num
   }
   return bytes;
 }
+
+type OptionalKeys<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
+type Defined<T> = Omit<T, OptionalKeys<T>> & { [K in OptionalKeys<T>]?: Exclude<T[K], undefined> };
+
+/** Leaves out the members that are undefined, and keeps the order of the others. */
+export const defined = <T extends object>(members: T): Defined<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;

@@ -27,6 +27,20 @@ export interface BagCase {
   code?: 'tampered' | 'unsupported' | 'wrong-password';
 }
 
+/** A bag that opens. */
+export const goodBag = (name: string, about: string, parts: Partial<BagCase> = {}): BagCase => ({
+  ...{ name, about, ...parts },
+});
+
+/** A bag that every reader refuses at this stage. */
+export const badBag = (
+  stage: string,
+  name: string,
+  about: string,
+  parts: Partial<BagCase>,
+  code: BagCase['code'] = 'tampered',
+): BagCase => ({ name, about, ...parts, stage, code });
+
 export type Key = { key: string };
 export const changed = (text: string, change: (bytes: Bytes) => Bytes) =>
   change(Uint8Array.fromBase64(text, { alphabet: 'base64url' }) as Bytes).toBase64({
@@ -56,57 +70,41 @@ const entriesOf = (change: (entry: Json) => unknown[]) => (json: Json) => ({
 const DIGEST = 'ab'.repeat(32);
 
 export const goodBags: BagCase[] = [
-  { name: 'good', about: 'three master keys' },
-  { name: 'good-pinned', about: 'the one that was seen before', pin: { rev: 5, digest: 'same' } },
-  {
-    name: 'good-newer',
-    about: 'a later one than the one that was seen before',
-    pin: { rev: 4, digest: DIGEST },
-  },
-  { name: 'good-first', about: 'no earlier master key', text: withKey('earlier', []) },
-  {
-    name: 'good-floor',
-    about: 'the earlier master keys are retired, and still there',
+  goodBag('good', 'three master keys'),
+  goodBag('good-pinned', 'the one that was seen before', { pin: { rev: 5, digest: 'same' } }),
+  goodBag('good-newer', 'a later one than the one that was seen before', { pin: { rev: 4, digest: DIGEST } }),
+  goodBag('good-first', 'no earlier master key', { text: withKey('earlier', []) }),
+  goodBag('good-floor', 'the earlier master keys are retired, and still there', {
     text: withKey('floor', 4),
-  },
-  { name: 'good-floor-1', about: 'a floor that retires nothing', text: withKey('floor', 1) },
-  {
-    name: 'good-unknown',
-    about: 'a key that this version does not know',
-    text: withKey('later', { any: 1 }),
-  },
-  {
-    name: 'good-entries',
-    about: 'ways to the master key that this version does not know, around the one that it knows',
-    text: entriesOf((entry) => [{ type: 'another', key: 'x' }, entry, { type: 'fourth', id: 7 }]),
-  },
-  {
-    name: 'good-duplicate',
-    about: 'a key twice: the last one counts',
+  }),
+  goodBag('good-floor-1', 'a floor that retires nothing', { text: withKey('floor', 1) }),
+  goodBag('good-unknown', 'a key that this version does not know', { text: withKey('later', { any: 1 }) }),
+  goodBag(
+    'good-entries',
+    'ways to the master key that this version does not know, around the one that it knows',
+    { text: entriesOf((entry) => [{ type: 'another', key: 'x' }, entry, { type: 'fourth', id: 7 }]) },
+  ),
+  goodBag('good-duplicate', 'a key twice: the last one counts', {
     raw: (text) => text.replace('{', '{"rev":1,'),
-  },
-  {
-    name: 'good-numbers',
-    about: 'a number in another spelling',
+  }),
+  goodBag('good-numbers', 'a number in another spelling', {
     raw: (text) => text.replace('"rev":5', '"rev":0.5e1'),
-  },
+  }),
 ];
 
 const fields = ['service_id', 'username', 'rev', 'profile', 'epoch', 'earlier', 'entries', 'identity'];
 
 export const badBags: BagCase[] = [
-  { name: 'empty', about: 'no byte', bytes: () => new Uint8Array(0), stage: 'bag' },
-  { name: 'suite-0', about: 'suite 0', suite: 0, stage: 'suite', code: 'unsupported' },
-  { name: 'suite-2', about: 'suite 2', suite: 2, stage: 'suite', code: 'unsupported' },
-  { name: 'suite-alone', about: 'a suite and nothing else', bytes: (bag) => bag.slice(0, 1), stage: 'bag' },
-  { name: 'cut-mac', about: 'the end of the MAC is missing', bytes: (bag) => bag.slice(0, 32), stage: 'bag' },
-  { name: 'no-text', about: 'no text after the MAC', raw: () => '', stage: 'bag' },
-  { name: 'not-json', about: 'not JSON', raw: (text) => text.slice(1), stage: 'bag' },
-  { name: 'array', about: 'a JSON array', raw: () => '[]', stage: 'bag' },
-  { name: 'bom', about: 'a byte order mark before the JSON', raw: (text) => `\ufeff${text}`, stage: 'bag' },
-  ...fields.map(
-    (key): BagCase => ({ name: `without-${key}`, about: `no ${key}`, text: without(key), stage: 'bag' }),
-  ),
+  badBag('bag', 'empty', 'no byte', { bytes: () => new Uint8Array(0) }),
+  badBag('suite', 'suite-0', 'suite 0', { suite: 0 }, 'unsupported'),
+  badBag('suite', 'suite-2', 'suite 2', { suite: 2 }, 'unsupported'),
+  badBag('bag', 'suite-alone', 'a suite and nothing else', { bytes: (bag) => bag.slice(0, 1) }),
+  badBag('bag', 'cut-mac', 'the end of the MAC is missing', { bytes: (bag) => bag.slice(0, 32) }),
+  badBag('bag', 'no-text', 'no text after the MAC', { raw: () => '' }),
+  badBag('bag', 'not-json', 'not JSON', { raw: (text) => text.slice(1) }),
+  badBag('bag', 'array', 'a JSON array', { raw: () => '[]' }),
+  badBag('bag', 'bom', 'a byte order mark before the JSON', { raw: (text) => `\ufeff${text}` }),
+  ...fields.map((key) => badBag('bag', `without-${key}`, `no ${key}`, { text: without(key) })),
   ...(
     [
       ['service_id', 'AB'.repeat(16), 'upper case'],
@@ -137,146 +135,82 @@ export const badBags: BagCase[] = [
       ['identity', [], 'an array'],
       ['identity', {}, 'empty'],
     ] as const
-  ).map(
-    ([key, value, about], at): BagCase => ({
-      name: `${key}-${at}`,
-      about: `${key}: ${about}`,
-      text: withKey(key, value),
-      stage: 'bag',
-    }),
+  ).map(([key, value, about], at) =>
+    badBag('bag', `${key}-${at}`, `${key}: ${about}`, { text: withKey(key, value) }),
   ),
-  { name: 'entries-two', about: 'two passwords', text: entriesOf((entry) => [entry, entry]), stage: 'bag' },
-  {
-    name: 'entries-65',
-    about: '65 entries',
+  badBag('bag', 'entries-two', 'two passwords', { text: entriesOf((entry) => [entry, entry]) }),
+  badBag('bag', 'entries-65', '65 entries', {
     text: entriesOf((entry) => [...Array(64).fill({ type: 'x' }), entry]),
-    stage: 'bag',
-  },
-  { name: 'entry-short', about: 'the sealed master key lacks a byte', text: inEntry(short), stage: 'bag' },
-  {
-    name: 'entry-31',
-    about: 'the sealed master key has a byte more',
+  }),
+  badBag('bag', 'entry-short', 'the sealed master key lacks a byte', { text: inEntry(short) }),
+  badBag('bag', 'entry-31', 'the sealed master key has a byte more', {
     text: inEntry((key) => new Uint8Array([...key, 0])),
-    stage: 'bag',
-  },
-  {
-    name: 'earlier-short',
-    about: 'a sealed earlier master key lacks a byte',
-    text: inEarlier(short),
-    stage: 'bag',
-  },
-  {
-    name: 'earlier-order',
-    about: 'earlier master keys in ascending order',
-    text: earlierEpochs(1, 4),
-    stage: 'bag',
-  },
-  { name: 'earlier-twice', about: 'two of one epoch', text: earlierEpochs(4, 4), stage: 'bag' },
-  {
-    name: 'earlier-current',
-    about: 'an earlier one of the current epoch',
-    text: earlierEpochs(7, 4),
-    stage: 'bag',
-  },
-  { name: 'earlier-zero', about: 'an earlier one of epoch 0', text: earlierEpochs(4, 0), stage: 'bag' },
-  ...[0, 2].map(
-    (profile): BagCase => ({
-      name: `profile-${profile}`,
-      about: `KDF profile ${profile}`,
-      text: withKey('profile', profile),
-      stage: 'profile',
-      code: 'unsupported',
-    }),
+  }),
+  badBag('bag', 'earlier-short', 'a sealed earlier master key lacks a byte', { text: inEarlier(short) }),
+  badBag('bag', 'earlier-order', 'earlier master keys in ascending order', { text: earlierEpochs(1, 4) }),
+  badBag('bag', 'earlier-twice', 'two of one epoch', { text: earlierEpochs(4, 4) }),
+  badBag('bag', 'earlier-current', 'an earlier one of the current epoch', { text: earlierEpochs(7, 4) }),
+  badBag('bag', 'earlier-zero', 'an earlier one of epoch 0', { text: earlierEpochs(4, 0) }),
+  ...[0, 2].map((profile) =>
+    badBag(
+      'profile',
+      `profile-${profile}`,
+      `KDF profile ${profile}`,
+      { text: withKey('profile', profile) },
+      'unsupported',
+    ),
   ),
-  {
-    name: 'owner-service',
-    about: 'of another service',
-    reader: { service_id: 'cd'.repeat(16) },
-    stage: 'owner',
-  },
-  { name: 'owner-username', about: 'of another account', reader: { username: 'wektor2' }, stage: 'owner' },
-  {
-    name: 'owner-case',
-    about: 'of an account in other letters',
-    reader: { username: 'Wektor' },
-    stage: 'owner',
-  },
-  { name: 'rollback', about: 'an older one than before', pin: { rev: 6, digest: DIGEST }, stage: 'rollback' },
-  {
-    name: 'rollback-same',
-    about: 'another one of the same rev',
-    pin: { rev: 5, digest: DIGEST },
-    stage: 'rollback',
-  },
-  {
-    name: 'wrong-password',
-    about: 'another KEK',
-    reader: { kek: '77'.repeat(32) },
-    stage: 'entry',
-    code: 'wrong-password',
-  },
-  ...Object.entries(PARTS).map(
-    ([part, at]): BagCase => ({
-      name: `entry-${part}`,
-      about: `a bit of the ${part} of the entry`,
-      text: inEntry((key) => flip(key, at)),
-      stage: 'entry',
-      code: part === 'random' || part === 'commitment' ? 'wrong-password' : 'tampered',
-    }),
+  badBag('owner', 'owner-service', 'of another service', { reader: { service_id: 'cd'.repeat(16) } }),
+  badBag('owner', 'owner-username', 'of another account', { reader: { username: 'wektor2' } }),
+  badBag('owner', 'owner-case', 'of an account in other letters', { reader: { username: 'Wektor' } }),
+  badBag('rollback', 'rollback', 'an older one than before', { pin: { rev: 6, digest: DIGEST } }),
+  badBag('rollback', 'rollback-same', 'another one of the same rev', { pin: { rev: 5, digest: DIGEST } }),
+  badBag('entry', 'wrong-password', 'another KEK', { reader: { kek: '77'.repeat(32) } }, 'wrong-password'),
+  ...Object.entries(PARTS).map(([part, at]) =>
+    badBag(
+      'entry',
+      `entry-${part}`,
+      `a bit of the ${part} of the entry`,
+      { text: inEntry((key) => flip(key, at)) },
+      part === 'random' || part === 'commitment' ? 'wrong-password' : 'tampered',
+    ),
   ),
-  { name: 'mac-first', about: 'the first bit of the MAC', bytes: (bag) => flip(bag, 1), stage: 'bag-mac' },
-  { name: 'mac-last', about: 'the last bit of the MAC', bytes: (bag) => flip(bag, 32), stage: 'bag-mac' },
-  { name: 'mac-earlier', about: 'a MAC from an earlier master key', macUnder: 'earlier', stage: 'bag-mac' },
-  { name: 'mac-unknown', about: 'a MAC from somebody else', macUnder: 'unknown', stage: 'bag-mac' },
-  ...Object.entries(PARTS).map(
-    ([part, at]): BagCase => ({
-      name: `earlier-${part}`,
-      about: `a bit of the ${part} of an earlier master key`,
+  badBag('bag-mac', 'mac-first', 'the first bit of the MAC', { bytes: (bag) => flip(bag, 1) }),
+  badBag('bag-mac', 'mac-last', 'the last bit of the MAC', { bytes: (bag) => flip(bag, 32) }),
+  badBag('bag-mac', 'mac-earlier', 'a MAC from an earlier master key', { macUnder: 'earlier' }),
+  badBag('bag-mac', 'mac-unknown', 'a MAC from somebody else', { macUnder: 'unknown' }),
+  ...Object.entries(PARTS).map(([part, at]) =>
+    badBag('masters', `earlier-${part}`, `a bit of the ${part} of an earlier master key`, {
       text: inEarlier((key) => flip(key, at)),
-      stage: 'masters',
     }),
   ),
-  {
-    name: 'two-suite-bag',
-    about: 'another suite, and no JSON',
-    suite: 2,
-    raw: () => '[]',
-    stage: 'suite',
-    code: 'unsupported',
-  },
-  {
-    name: 'two-bag-profile',
-    about: 'an unknown profile, and no identity',
+  badBag(
+    'suite',
+    'two-suite-bag',
+    'another suite, and no JSON',
+    { suite: 2, raw: () => '[]' },
+    'unsupported',
+  ),
+  badBag('bag', 'two-bag-profile', 'an unknown profile, and no identity', {
     text: (json) => without('identity')(withKey('profile', 0)(json)),
-    stage: 'bag',
-  },
-  {
-    name: 'two-profile-owner',
-    about: 'an unknown profile, and another account',
-    text: withKey('profile', 0),
-    reader: { username: 'wektor2' },
-    stage: 'profile',
-    code: 'unsupported',
-  },
-  {
-    name: 'two-owner-rollback',
-    about: 'of another account, and an older one than before',
+  }),
+  badBag(
+    'profile',
+    'two-profile-owner',
+    'an unknown profile, and another account',
+    { text: withKey('profile', 0), reader: { username: 'wektor2' } },
+    'unsupported',
+  ),
+  badBag('owner', 'two-owner-rollback', 'of another account, and an older one than before', {
     reader: { username: 'wektor2' },
     pin: { rev: 6, digest: DIGEST },
-    stage: 'owner',
-  },
-  {
-    name: 'two-rollback-entry',
-    about: 'an older one, under another password',
+  }),
+  badBag('rollback', 'two-rollback-entry', 'an older one, under another password', {
     reader: { kek: '77'.repeat(32) },
     pin: { rev: 6, digest: DIGEST },
-    stage: 'rollback',
-  },
-  {
-    name: 'two-mac-masters',
-    about: 'another MAC, and an earlier master key that does not open',
+  }),
+  badBag('bag-mac', 'two-mac-masters', 'another MAC, and an earlier master key that does not open', {
     text: inEarlier((key) => flip(key, PARTS.tag)),
     macUnder: 'unknown',
-    stage: 'bag-mac',
-  },
+  }),
 ];

@@ -9,7 +9,7 @@ export interface Case {
   about: string;
   faults: Faults;
   stage: string;
-  code?: 'tampered' | 'unsupported' | 'wrong-password';
+  code: 'tampered' | 'unsupported' | 'wrong-password';
 }
 
 /** The place of each part of a sealed thing: r, commitment, ciphertext, tag (from the end). */
@@ -36,125 +36,70 @@ function stray(text: string): string {
   return text.slice(0, -1) + letters[letters.indexOf(text.at(-1)!) ^ 1];
 }
 
+const fault = (
+  stage: string,
+  name: string,
+  about: string,
+  faults: Faults,
+  code: Case['code'] = 'tampered',
+): Case => ({ name, about, faults, stage, code });
+
 /** A master key that no reader has. */
 const OTHER = new Uint8Array(32).fill(0x6f);
 
 const params: Case[] = [
-  {
-    name: 'params-foreign',
-    about: 'enc_params of another client',
-    faults: { params: () => ({ iv: 'AAAA' }) },
-    stage: 'params',
-    code: 'unsupported',
-  },
-  ...[2, 0, '1', null, 1.5, true].map(
-    (value): Case => ({
-      name: `version-${JSON.stringify(value)}`,
-      about: `szafa is ${JSON.stringify(value)}`,
-      faults: { params: withKey('szafa', value) },
-      stage: 'version',
-      code: 'unsupported',
-    }),
+  fault(
+    'params',
+    'params-foreign',
+    'enc_params of another client',
+    { params: () => ({ iv: 'AAAA' }) },
+    'unsupported',
   ),
-  {
-    name: 'params-header-missing',
-    about: 'no header',
-    faults: { params: without('header') },
-    stage: 'params',
-  },
-  {
-    name: 'params-header-number',
-    about: 'header is a number',
-    faults: { params: withKey('header', 7) },
-    stage: 'params',
-  },
-  {
-    name: 'params-header-padded',
-    about: 'header with padding',
-    faults: { params: (p) => ({ ...p, header: `${p['header']}=` }) },
-    stage: 'params',
-  },
-  {
-    name: 'params-header-blank',
-    about: 'a blank in the header',
-    faults: { params: (p) => ({ ...p, header: ` ${p['header']}` }) },
-    stage: 'params',
-  },
-  {
-    name: 'params-header-plus',
-    about: 'the other alphabet',
-    faults: { params: (p) => ({ ...p, header: `+${String(p['header']).slice(1)}` }) },
-    stage: 'params',
-  },
-  { name: 'params-mac-missing', about: 'no MAC', faults: { params: without('mac') }, stage: 'params' },
-  { name: 'params-mac-short', about: 'a MAC of 31 bytes', faults: { mac: short }, stage: 'params' },
-  {
-    name: 'params-mac-long',
-    about: 'a MAC of 33 bytes',
-    faults: { mac: (mac) => new Uint8Array([...mac, 0]) },
-    stage: 'params',
-  },
-  {
-    name: 'params-mac-empty',
-    about: 'an empty MAC',
-    faults: { params: withKey('mac', '') },
-    stage: 'params',
-  },
-  {
-    name: 'params-mac-stray',
-    about: 'a stray bit at the end of the base64url of the MAC',
-    faults: { params: (p) => ({ ...p, mac: stray(String(p['mac'])) }) },
-    stage: 'params',
-  },
-  {
-    name: 'mac-first-bit',
-    about: 'the first byte of the MAC',
-    faults: { mac: (mac) => flip(mac, 0) },
-    stage: 'mac',
-  },
-  {
-    name: 'mac-last-bit',
-    about: 'the last byte of the MAC',
-    faults: { mac: (mac) => flip(mac, -1) },
-    stage: 'mac',
-  },
-  { name: 'mac-zero', about: 'a MAC of zeros', faults: { mac: () => new Uint8Array(32) }, stage: 'mac' },
+  ...[2, 0, '1', null, 1.5, true].map((value) =>
+    fault(
+      'version',
+      `version-${JSON.stringify(value)}`,
+      `szafa is ${JSON.stringify(value)}`,
+      { params: withKey('szafa', value) },
+      'unsupported',
+    ),
+  ),
+  fault('params', 'params-header-missing', 'no header', { params: without('header') }),
+  fault('params', 'params-header-number', 'header is a number', { params: withKey('header', 7) }),
+  fault('params', 'params-header-padded', 'header with padding', {
+    params: (p) => ({ ...p, header: `${p['header']}=` }),
+  }),
+  fault('params', 'params-header-blank', 'a blank in the header', {
+    params: (p) => ({ ...p, header: ` ${p['header']}` }),
+  }),
+  fault('params', 'params-header-plus', 'the other alphabet', {
+    params: (p) => ({ ...p, header: `+${String(p['header']).slice(1)}` }),
+  }),
+  fault('params', 'params-mac-missing', 'no MAC', { params: without('mac') }),
+  fault('params', 'params-mac-short', 'a MAC of 31 bytes', { mac: short }),
+  fault('params', 'params-mac-long', 'a MAC of 33 bytes', { mac: (mac) => new Uint8Array([...mac, 0]) }),
+  fault('params', 'params-mac-empty', 'an empty MAC', { params: withKey('mac', '') }),
+  fault('params', 'params-mac-stray', 'a stray bit at the end of the base64url of the MAC', {
+    params: (p) => ({ ...p, mac: stray(String(p['mac'])) }),
+  }),
+  fault('mac', 'mac-first-bit', 'the first byte of the MAC', { mac: (mac) => flip(mac, 0) }),
+  fault('mac', 'mac-last-bit', 'the last byte of the MAC', { mac: (mac) => flip(mac, -1) }),
+  fault('mac', 'mac-zero', 'a MAC of zeros', { mac: () => new Uint8Array(32) }),
 ];
 
 const header: Case[] = [
-  {
-    name: 'header-not-utf8',
-    about: 'a byte that is not UTF-8',
-    faults: { headerText: (text) => new Uint8Array([...text.slice(0, 5), 0xff, ...text.slice(5)]) },
-    stage: 'header',
-  },
-  {
-    name: 'header-bom',
-    about: 'a byte order mark before the JSON',
-    faults: { headerText: (text) => new Uint8Array([0xef, 0xbb, 0xbf, ...text]) },
-    stage: 'header',
-  },
-  {
-    name: 'header-not-json',
-    about: 'not JSON',
-    faults: { headerText: () => utf8('{"file_id":') },
-    stage: 'header',
-  },
-  {
-    name: 'header-empty',
-    about: 'no text at all',
-    faults: { headerText: () => new Uint8Array(0) },
-    stage: 'header',
-  },
-  { name: 'header-array', about: 'a JSON array', faults: { headerText: () => utf8('[]') }, stage: 'header' },
-  { name: 'header-null', about: 'JSON null', faults: { headerText: () => utf8('null') }, stage: 'header' },
-  ...['file_id', 'epoch', 'volume_size', 'volume_count', 'total_sha256', 'file_key', 'metadata'].map(
-    (key): Case => ({
-      name: `header-without-${key}`,
-      about: `no ${key}`,
-      faults: { header: without(key) },
-      stage: 'header',
-    }),
+  fault('header', 'header-not-utf8', 'a byte that is not UTF-8', {
+    headerText: (text) => new Uint8Array([...text.slice(0, 5), 0xff, ...text.slice(5)]),
+  }),
+  fault('header', 'header-bom', 'a byte order mark before the JSON', {
+    headerText: (text) => new Uint8Array([0xef, 0xbb, 0xbf, ...text]),
+  }),
+  fault('header', 'header-not-json', 'not JSON', { headerText: () => utf8('{"file_id":') }),
+  fault('header', 'header-empty', 'no text at all', { headerText: () => new Uint8Array(0) }),
+  fault('header', 'header-array', 'a JSON array', { headerText: () => utf8('[]') }),
+  fault('header', 'header-null', 'JSON null', { headerText: () => utf8('null') }),
+  ...['file_id', 'epoch', 'volume_size', 'volume_count', 'total_sha256', 'file_key', 'metadata'].map((key) =>
+    fault('header', `header-without-${key}`, `no ${key}`, { header: without(key) }),
   ),
   ...(
     [
@@ -187,13 +132,8 @@ const header: Case[] = [
       ['file_key', '*', 'not base64url'],
       ['metadata', 5, 'a number'],
     ] as const
-  ).map(
-    ([key, value, about], i): Case => ({
-      name: `header-${key}-${i}`,
-      about: `${key}: ${about}`,
-      faults: { header: withKey(key, value) },
-      stage: 'header',
-    }),
+  ).map(([key, value, about], i) =>
+    fault('header', `header-${key}-${i}`, `${key}: ${about}`, { header: withKey(key, value) }),
   ),
   ...(
     [
@@ -203,127 +143,59 @@ const header: Case[] = [
       ['blank', /^\{/, '{ '],
       ['unknown-key', /\}$/, ',"more":1}'],
     ] as const
-  ).map(
-    ([key, from, to]): Case => ({
-      name: `mac-${key}`,
-      about: `the header was changed after the MAC: ${key}`,
-      faults: { headerAfterMac: (text) => replaced(text, from, to) },
-      stage: 'mac',
+  ).map(([key, from, to]) =>
+    fault('mac', `mac-${key}`, `the header was changed after the MAC: ${key}`, {
+      headerAfterMac: (text) => replaced(text, from, to),
     }),
   ),
 ];
 
 const sealedThings: Case[] = [
   ...Object.entries(PARTS).flatMap(([part, at]): Case[] => [
-    {
-      name: `file-key-${part}`,
-      about: `a bit of the ${part} of the sealed file key`,
-      faults: { fileKey: (key) => flip(key, at) },
-      stage: 'file-key',
-    },
-    {
-      name: `metadata-${part}`,
-      about: `a bit of the ${part} of the sealed metadata`,
-      faults: { sealedMetadata: (sealed) => flip(sealed, at) },
-      stage: 'metadata',
-    },
+    fault('file-key', `file-key-${part}`, `a bit of the ${part} of the sealed file key`, {
+      fileKey: (key) => flip(key, at),
+    }),
+    fault('metadata', `metadata-${part}`, `a bit of the ${part} of the sealed metadata`, {
+      sealedMetadata: (sealed) => flip(sealed, at),
+    }),
   ]),
-  {
-    name: 'file-key-short',
-    about: 'the sealed file key lacks a byte',
-    faults: { fileKey: short },
-    stage: 'file-key',
-  },
-  {
-    name: 'file-key-empty',
-    about: 'no sealed file key',
-    faults: { fileKey: () => new Uint8Array(0) },
-    stage: 'file-key',
-  },
-  {
-    name: 'file-key-label',
-    about: 'sealed for another purpose',
-    faults: { sealedUnder: { label: 'szafa/v1/metadata' } },
-    stage: 'file-key',
-  },
-  {
-    name: 'file-key-31',
-    about: 'a file key of 31 bytes',
-    faults: { sealedUnder: { key: new Uint8Array(31).fill(3) } },
-    stage: 'file-key',
-  },
-  {
-    name: 'file-key-master',
-    about: 'sealed under the master key itself',
-    faults: { sealedUnder: { by: 'master' } },
-    stage: 'file-key',
-  },
-  {
-    name: 'metadata-file-key',
-    about: 'the metadata is sealed under the file key, which is given away with a share',
-    faults: { metadataUnder: 'file key' },
-    stage: 'metadata',
-  },
-  {
-    name: 'mac-file-key',
-    about: 'a MAC from the file key',
-    faults: { macUnder: 'file key' },
-    stage: 'mac',
-  },
-  {
-    name: 'mac-other-master',
-    about: 'a header by somebody who does not have the master key',
-    faults: { master: OTHER },
-    stage: 'mac',
-  },
-  {
-    name: 'epoch-later',
-    about: 'a later epoch than the reader has a master key for',
-    faults: { header: withKey('epoch', 8) },
-    stage: 'epoch',
-  },
-  {
-    name: 'epoch-missing',
-    about: 'an epoch between two that the reader has master keys for',
-    faults: { header: withKey('epoch', 3) },
-    stage: 'epoch',
-  },
-  {
-    name: 'epoch-earlier',
-    about: 'the epoch of another master key than that of the MAC',
-    faults: { header: withKey('epoch', 4) },
-    stage: 'mac',
-  },
-  {
-    name: 'metadata-label',
-    about: 'sealed for another purpose',
-    faults: { metadataLabel: 'szafa/v1/file-key' },
-    stage: 'metadata',
-  },
-  {
-    name: 'metadata-short',
-    about: 'the sealed metadata lacks a byte',
-    faults: { sealedMetadata: short },
-    stage: 'metadata',
-  },
-  {
-    name: 'metadata-not-json',
-    about: 'not JSON',
-    faults: { metadataText: () => utf8('name') },
-    stage: 'metadata',
-  },
-  {
-    name: 'metadata-null',
-    about: 'JSON null',
-    faults: { metadataText: () => utf8('null') },
-    stage: 'metadata',
-  },
-  {
-    name: 'metadata-not-utf8',
-    about: 'not UTF-8',
-    faults: { metadataText: (text) => new Uint8Array([...text.slice(0, 10), 0xc0, ...text.slice(10)]) },
-    stage: 'metadata',
-  },
+  fault('file-key', 'file-key-short', 'the sealed file key lacks a byte', { fileKey: short }),
+  fault('file-key', 'file-key-empty', 'no sealed file key', { fileKey: () => new Uint8Array(0) }),
+  fault('file-key', 'file-key-label', 'sealed for another purpose', {
+    sealedUnder: { label: 'szafa/v1/metadata' },
+  }),
+  fault('file-key', 'file-key-31', 'a file key of 31 bytes', {
+    sealedUnder: { key: new Uint8Array(31).fill(3) },
+  }),
+  fault('file-key', 'file-key-master', 'sealed under the master key itself', {
+    sealedUnder: { by: 'master' },
+  }),
+  fault(
+    'metadata',
+    'metadata-file-key',
+    'the metadata is sealed under the file key, which is given away with a share',
+    { metadataUnder: 'file key' },
+  ),
+  fault('mac', 'mac-file-key', 'a MAC from the file key', { macUnder: 'file key' }),
+  fault('mac', 'mac-other-master', 'a header by somebody who does not have the master key', {
+    master: OTHER,
+  }),
+  fault('epoch', 'epoch-later', 'a later epoch than the reader has a master key for', {
+    header: withKey('epoch', 8),
+  }),
+  fault('epoch', 'epoch-missing', 'an epoch between two that the reader has master keys for', {
+    header: withKey('epoch', 3),
+  }),
+  fault('mac', 'epoch-earlier', 'the epoch of another master key than that of the MAC', {
+    header: withKey('epoch', 4),
+  }),
+  fault('metadata', 'metadata-label', 'sealed for another purpose', { metadataLabel: 'szafa/v1/file-key' }),
+  fault('metadata', 'metadata-short', 'the sealed metadata lacks a byte', { sealedMetadata: short }),
+  fault('metadata', 'metadata-not-json', 'not JSON', { metadataText: () => utf8('name') }),
+  fault('metadata', 'metadata-null', 'JSON null', { metadataText: () => utf8('null') }),
+  fault('metadata', 'metadata-not-utf8', 'not UTF-8', {
+    metadataText: (text) => new Uint8Array([...text.slice(0, 10), 0xc0, ...text.slice(10)]),
+  }),
   ...(
     [
       ['name', undefined],
@@ -373,168 +245,100 @@ const sealedThings: Case[] = [
       ['size', 128],
       ['size', 193],
     ] as const
-  ).map(
-    ([key, value]): Case => ({
-      name: `metadata-${key}-${value === undefined ? 'missing' : String(value).replace('\0', 'nul')}`,
-      about: `${key} is ${value === undefined ? 'missing' : JSON.stringify(value)}`,
-      faults: { metadata: withKey(key, value) },
-      stage: 'metadata',
-    }),
+  ).map(([key, value]) =>
+    fault(
+      'metadata',
+      `metadata-${key}-${value === undefined ? 'missing' : String(value).replace('\0', 'nul')}`,
+      `${key} is ${value === undefined ? 'missing' : JSON.stringify(value)}`,
+      { metadata: withKey(key, value) },
+    ),
   ),
 ];
 
 const record: Case[] = [
-  ...['2', '4', '', 'three', '3.5'].map(
-    (chunkCount): Case => ({
-      name: `record-header-${chunkCount || 'empty'}`,
-      about: `X-Chunk-Count is "${chunkCount}"`,
-      faults: { chunkCount },
-      stage: 'record',
+  ...['2', '4', '', 'three', '3.5'].map((chunkCount) =>
+    fault('record', `record-header-${chunkCount || 'empty'}`, `X-Chunk-Count is "${chunkCount}"`, {
+      chunkCount,
     }),
   ),
-  {
-    name: 'record-sha256',
-    about: 'the record has another digest',
-    faults: { record: withKey('sha256', '0'.repeat(64)) },
-    stage: 'record',
-  },
-  {
-    name: 'record-size',
-    about: 'the record has another size',
-    faults: { record: withKey('size', 199) },
-    stage: 'record',
-  },
-  {
-    name: 'record-count',
-    about: 'the record has another number of volumes',
-    faults: { record: withKey('chunk_count', 2) },
-    stage: 'record',
-  },
+  fault('record', 'record-sha256', 'the record has another digest', {
+    record: withKey('sha256', '0'.repeat(64)),
+  }),
+  fault('record', 'record-size', 'the record has another size', { record: withKey('size', 199) }),
+  fault('record', 'record-count', 'the record has another number of volumes', {
+    record: withKey('chunk_count', 2),
+  }),
 ];
 
 const otherNames: Case[] = [
-  {
-    name: 'name-plain',
-    about: 'the list has a plain name that is not the one in the metadata',
-    faults: { record: withKey('file_name', 'invoice.txt') },
-    stage: 'name',
-  },
-  {
-    name: 'name-resealed',
-    about: 'the list has another name, sealed by the owner for this very record',
-    faults: { listed: { name: 'invoice.txt' } },
-    stage: 'name',
-  },
-  {
-    name: 'name-rev',
-    about: 'the list has the same name, of an earlier rev',
-    faults: { listed: { rev: 2 } },
-    stage: 'name',
-  },
-  {
-    name: 'name-gen',
-    about: 'the list makes an older version of the same name the newest',
-    faults: { listed: { gen: 3 } },
-    stage: 'name',
-  },
-  {
-    name: 'name-added',
-    about: 'the list has another time of the upload',
-    faults: { listed: { added: 1_767_225_600_002 } },
-    stage: 'name',
-  },
-  {
-    name: 'name-foreign',
-    about: 'the list has the same name, sealed for another record',
-    faults: { nameBinding: { totalSha256: '0'.repeat(64) } },
-    stage: 'name',
-  },
-  {
-    name: 'name-empty',
-    about: 'the list has an empty name',
-    faults: { record: withKey('file_name', '') },
-    stage: 'name',
-  },
-  {
-    name: 'name-case',
-    about: 'the list has the plain name in other letters',
-    faults: { record: withKey('file_name', 'Raport.txt') },
-    stage: 'name',
-  },
+  fault('name', 'name-plain', 'the list has a plain name that is not the one in the metadata', {
+    record: withKey('file_name', 'invoice.txt'),
+  }),
+  fault('name', 'name-resealed', 'the list has another name, sealed by the owner for this very record', {
+    listed: { name: 'invoice.txt' },
+  }),
+  fault('name', 'name-rev', 'the list has the same name, of an earlier rev', { listed: { rev: 2 } }),
+  fault('name', 'name-gen', 'the list makes an older version of the same name the newest', {
+    listed: { gen: 3 },
+  }),
+  fault('name', 'name-added', 'the list has another time of the upload', {
+    listed: { added: 1_767_225_600_002 },
+  }),
+  fault('name', 'name-foreign', 'the list has the same name, sealed for another record', {
+    nameBinding: { totalSha256: '0'.repeat(64) },
+  }),
+  fault('name', 'name-empty', 'the list has an empty name', { record: withKey('file_name', '') }),
+  fault('name', 'name-case', 'the list has the plain name in other letters', {
+    record: withKey('file_name', 'Raport.txt'),
+  }),
 ];
 
 /** Two faults in one file: the stage that comes first is the one that is told. */
 const two: Case[] = [
-  {
-    name: 'two-version-header',
-    about: 'another version, and no header',
-    faults: { params: (p) => without('header')(withKey('szafa', 2)(p)) },
-    stage: 'version',
-    code: 'unsupported',
-  },
-  {
-    name: 'two-header-epoch',
-    about: 'an epoch that the reader has no master key for, and a file_key that is not base64url',
-    faults: { header: (json) => ({ ...json, epoch: 8, file_key: '*' }) },
-    stage: 'header',
-  },
-  {
-    name: 'two-epoch-mac',
-    about: 'an epoch that the reader has no master key for, and another MAC',
-    faults: { header: withKey('epoch', 8), mac: (mac) => flip(mac, 0) },
-    stage: 'epoch',
-  },
-  {
-    name: 'two-mac-file-key',
-    about: 'the MAC is another, and the file key does not open',
-    faults: { fileKey: (key) => flip(key, PARTS.tag), mac: (mac) => flip(mac, 0) },
-    stage: 'mac',
-  },
-  {
-    name: 'two-file-key-metadata',
-    about: 'neither the file key nor the metadata opens',
-    faults: {
-      fileKey: (key) => flip(key, PARTS.tag),
-      sealedMetadata: (sealed) => flip(sealed, PARTS.tag),
-    },
-    stage: 'file-key',
-  },
-  {
-    name: 'two-mac-metadata',
-    about: 'the MAC is another, and the metadata does not open',
-    faults: { sealedMetadata: (sealed) => flip(sealed, PARTS.tag), mac: (mac) => flip(mac, 0) },
-    stage: 'mac',
-  },
-  {
-    name: 'two-metadata-record',
-    about: 'the metadata has no name, and the record another size',
-    faults: { metadata: without('name'), record: withKey('size', 199) },
-    stage: 'metadata',
-  },
-  {
-    name: 'two-record-name',
-    about: 'the record has another digest and another name',
-    faults: { record: (json) => ({ ...json, sha256: '0'.repeat(64), file_name: 'invoice.txt' }) },
-    stage: 'record',
-  },
-  {
-    name: 'two-name-volume',
-    about: 'the record has another name, and volume 1 was changed',
-    faults: {
-      record: withKey('file_name', 'invoice.txt'),
-      volumes: (volumes) => volumes.map((v) => flip(v, 0)),
-    },
-    stage: 'name',
-  },
-  {
-    name: 'two-volume-digest',
-    about: 'volume 3 was changed, and total_sha256 is not that of the volumes',
-    faults: {
-      total: () => 'a'.repeat(64),
-      volumes: (volumes) => volumes.map((v, i) => (i === 2 ? flip(v, 0) : v)),
-    },
-    stage: 'digests',
-  },
+  fault(
+    'version',
+    'two-version-header',
+    'another version, and no header',
+    { params: (p) => without('header')(withKey('szafa', 2)(p)) },
+    'unsupported',
+  ),
+  fault(
+    'header',
+    'two-header-epoch',
+    'an epoch that the reader has no master key for, and a file_key that is not base64url',
+    { header: (json) => ({ ...json, epoch: 8, file_key: '*' }) },
+  ),
+  fault('epoch', 'two-epoch-mac', 'an epoch that the reader has no master key for, and another MAC', {
+    header: withKey('epoch', 8),
+    mac: (mac) => flip(mac, 0),
+  }),
+  fault('mac', 'two-mac-file-key', 'the MAC is another, and the file key does not open', {
+    fileKey: (key) => flip(key, PARTS.tag),
+    mac: (mac) => flip(mac, 0),
+  }),
+  fault('file-key', 'two-file-key-metadata', 'neither the file key nor the metadata opens', {
+    fileKey: (key) => flip(key, PARTS.tag),
+    sealedMetadata: (sealed) => flip(sealed, PARTS.tag),
+  }),
+  fault('mac', 'two-mac-metadata', 'the MAC is another, and the metadata does not open', {
+    sealedMetadata: (sealed) => flip(sealed, PARTS.tag),
+    mac: (mac) => flip(mac, 0),
+  }),
+  fault('metadata', 'two-metadata-record', 'the metadata has no name, and the record another size', {
+    metadata: without('name'),
+    record: withKey('size', 199),
+  }),
+  fault('record', 'two-record-name', 'the record has another digest and another name', {
+    record: (json) => ({ ...json, sha256: '0'.repeat(64), file_name: 'invoice.txt' }),
+  }),
+  fault('name', 'two-name-volume', 'the record has another name, and volume 1 was changed', {
+    record: withKey('file_name', 'invoice.txt'),
+    volumes: (volumes) => volumes.map((v) => flip(v, 0)),
+  }),
+  fault('digests', 'two-volume-digest', 'volume 3 was changed, and total_sha256 is not that of the volumes', {
+    total: () => 'a'.repeat(64),
+    volumes: (volumes) => volumes.map((v, i) => (i === 2 ? flip(v, 0) : v)),
+  }),
 ];
 
 const swap = (i: number, j: number) => (volumes: Bytes[]) =>
@@ -544,174 +348,98 @@ const change = (i: number, to: (bytes: Bytes) => Bytes) => (volumes: Bytes[]) =>
 
 const volume: Case[] = [
   ...[0, 1, 2].flatMap((i): Case[] => [
-    {
-      name: `volume-${i + 1}-first-byte`,
-      about: `the first byte of volume ${i + 1}`,
-      faults: { volumes: change(i, (v) => flip(v, 0)) },
-      stage: 'volume',
-    },
-    {
-      name: `volume-${i + 1}-tag`,
-      about: `the tag of volume ${i + 1}`,
-      faults: { volumes: change(i, (v) => flip(v, -1)) },
-      stage: 'volume',
-    },
-    {
-      name: `volume-${i + 1}-short`,
-      about: `volume ${i + 1} lacks its last byte`,
-      faults: { volumes: change(i, short) },
-      stage: 'volume',
-    },
-    {
-      name: `volume-${i + 1}-long`,
-      about: `volume ${i + 1} has a byte more`,
-      faults: { volumes: change(i, (v) => new Uint8Array([...v, 0])) },
-      stage: 'volume',
-    },
-    {
-      name: `volume-${i + 1}-empty`,
-      about: `volume ${i + 1} is empty`,
-      faults: { volumes: change(i, () => new Uint8Array(0)) },
-      stage: 'volume',
-    },
-    {
-      name: `volume-${i + 1}-zero`,
-      about: `volume ${i + 1} is all zeros`,
-      faults: { volumes: change(i, (v) => new Uint8Array(v.length)) },
-      stage: 'volume',
-    },
+    fault('volume', `volume-${i + 1}-first-byte`, `the first byte of volume ${i + 1}`, {
+      volumes: change(i, (v) => flip(v, 0)),
+    }),
+    fault('volume', `volume-${i + 1}-tag`, `the tag of volume ${i + 1}`, {
+      volumes: change(i, (v) => flip(v, -1)),
+    }),
+    fault('volume', `volume-${i + 1}-short`, `volume ${i + 1} lacks its last byte`, {
+      volumes: change(i, short),
+    }),
+    fault('volume', `volume-${i + 1}-long`, `volume ${i + 1} has a byte more`, {
+      volumes: change(i, (v) => new Uint8Array([...v, 0])),
+    }),
+    fault('volume', `volume-${i + 1}-empty`, `volume ${i + 1} is empty`, {
+      volumes: change(i, () => new Uint8Array(0)),
+    }),
+    fault('volume', `volume-${i + 1}-zero`, `volume ${i + 1} is all zeros`, {
+      volumes: change(i, (v) => new Uint8Array(v.length)),
+    }),
   ]),
-  {
-    name: 'volumes-swapped',
-    about: 'volumes 1 and 2 change places',
-    faults: { volumes: swap(0, 1) },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-repeated',
-    about: 'volume 1 again as volume 2',
-    faults: { volumes: (v) => [v[0]!, v[0]!, v[2]!] },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-plaintext',
-    about: 'plaintext of the right length instead of ciphertext',
-    faults: { volumes: change(0, (v) => v.map(() => 97)) },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-goes-on',
-    about: 'the last volume was sealed as one that others follow',
-    faults: { endsWith: 4 },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-ends-early',
-    about: 'volume 2 was sealed as the last',
-    faults: { endsWith: 2 },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-head-swapped',
-    about: 'salt and commitment of volumes 1 and 2 change places',
-    faults: {
-      volumes: ([one, two, ...rest]) => [
-        new Uint8Array([...two!.slice(0, 56), ...one!.slice(56)]),
-        new Uint8Array([...one!.slice(0, 56), ...two!.slice(56)]),
-        ...rest,
-      ],
-    },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-commitment',
-    about: 'a bit of the commitment of volume 1',
-    faults: { volumes: change(0, (v) => flip(v, 24)) },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-ciphertext',
-    about: 'the first byte of the first segment of volume 1',
-    faults: { volumes: change(0, (v) => flip(v, 56)) },
-    stage: 'volume',
-  },
-  {
-    name: 'volume-version',
-    about: 'volumes sealed under another version',
-    faults: { version: 2 },
-    stage: 'volume',
-  },
-  {
-    name: 'digest-total',
-    about: 'total_sha256, under the MAC and in the record, is not that of the volumes',
-    faults: { total: () => 'a'.repeat(64) },
-    stage: 'digests',
-  },
+  fault('volume', 'volumes-swapped', 'volumes 1 and 2 change places', { volumes: swap(0, 1) }),
+  fault('volume', 'volume-repeated', 'volume 1 again as volume 2', { volumes: (v) => [v[0]!, v[0]!, v[2]!] }),
+  fault('volume', 'volume-plaintext', 'plaintext of the right length instead of ciphertext', {
+    volumes: change(0, (v) => v.map(() => 97)),
+  }),
+  fault('volume', 'volume-goes-on', 'the last volume was sealed as one that others follow', { endsWith: 4 }),
+  fault('volume', 'volume-ends-early', 'volume 2 was sealed as the last', { endsWith: 2 }),
+  fault('volume', 'volume-head-swapped', 'salt and commitment of volumes 1 and 2 change places', {
+    volumes: ([one, two, ...rest]) => [
+      new Uint8Array([...two!.slice(0, 56), ...one!.slice(56)]),
+      new Uint8Array([...one!.slice(0, 56), ...two!.slice(56)]),
+      ...rest,
+    ],
+  }),
+  fault('volume', 'volume-commitment', 'a bit of the commitment of volume 1', {
+    volumes: change(0, (v) => flip(v, 24)),
+  }),
+  fault('volume', 'volume-ciphertext', 'the first byte of the first segment of volume 1', {
+    volumes: change(0, (v) => flip(v, 56)),
+  }),
+  fault('volume', 'volume-version', 'volumes sealed under another version', { version: 2 }),
+  fault(
+    'digests',
+    'digest-total',
+    'total_sha256, under the MAC and in the record, is not that of the volumes',
+    { total: () => 'a'.repeat(64) },
+  ),
 ];
 
 /** Of a file of three volumes: somebody who was given the file key, and the server, put others in their place. */
 export const forgeries: Case[] = [
-  ...[false, 1, 'true', null].map(
-    (value): Case => ({
-      name: `metadata-shared-${JSON.stringify(value)}`,
-      about: `shared in the metadata is ${JSON.stringify(value)}`,
-      faults: { metadata: withKey('shared', value) },
-      stage: 'metadata',
-    }),
+  ...[false, 1, 'true', null].map((value) =>
+    fault(
+      'metadata',
+      `metadata-shared-${JSON.stringify(value)}`,
+      `shared in the metadata is ${JSON.stringify(value)}`,
+      { metadata: withKey('shared', value) },
+    ),
   ),
-  {
-    name: 'digests-short',
-    about: 'the list of digests lacks the last one',
-    faults: { digests: (honest) => honest.slice(0, -1) },
-    stage: 'digests',
-  },
-  {
-    name: 'digests-long',
-    about: 'the list of digests has one more',
-    faults: { digests: (honest) => [...honest, honest[0]!] },
-    stage: 'digests',
-  },
-  {
-    name: 'digests-empty',
-    about: 'the list of digests is empty',
-    faults: { digests: () => [] },
-    stage: 'digests',
-  },
-  {
-    name: 'digests-swapped',
-    about: 'the first two digests change places in the list',
-    faults: { digests: ([one, two, ...rest]) => [two!, one!, ...rest] },
-    stage: 'digests',
-  },
+  fault('digests', 'digests-short', 'the list of digests lacks the last one', {
+    digests: (honest) => honest.slice(0, -1),
+  }),
+  fault('digests', 'digests-long', 'the list of digests has one more', {
+    digests: (honest) => [...honest, honest[0]!],
+  }),
+  fault('digests', 'digests-empty', 'the list of digests is empty', { digests: () => [] }),
+  fault('digests', 'digests-swapped', 'the first two digests change places in the list', {
+    digests: ([one, two, ...rest]) => [two!, one!, ...rest],
+  }),
   ...[1, 2, 3].flatMap((forged): Case[] => [
-    {
-      name: `digest-forged-${forged}`,
-      about: `volume ${forged} was sealed again with the file key, of other bytes`,
-      faults: { forged },
-      stage: 'digest',
-    },
-    {
-      name: `digests-forged-${forged}`,
-      about: `the same with volume ${forged}, and the list has the digest of that volume`,
-      faults: { forged, digests: (_, others) => others },
-      stage: 'digests',
-    },
+    fault(
+      'digest',
+      `digest-forged-${forged}`,
+      `volume ${forged} was sealed again with the file key, of other bytes`,
+      { forged },
+    ),
+    fault(
+      'digests',
+      `digests-forged-${forged}`,
+      `the same with volume ${forged}, and the list has the digest of that volume`,
+      { forged, digests: (_, others) => others },
+    ),
   ]),
-  {
-    name: 'two-digests-volume',
-    about: 'the list of digests lacks one, and volume 1 was changed',
-    faults: {
-      digests: (honest) => honest.slice(1),
-      volumes: (volumes) => volumes.map((v, i) => (i === 0 ? flip(v, 0) : v)),
-    },
-    stage: 'digests',
-  },
-  {
-    name: 'two-volume-forged',
-    about: 'volume 2 was sealed again with the file key, and its last byte was changed',
-    faults: { forged: 2, volumes: (volumes) => volumes.map((v, i) => (i === 1 ? flip(v, -1) : v)) },
-    stage: 'volume',
-  },
+  fault('digests', 'two-digests-volume', 'the list of digests lacks one, and volume 1 was changed', {
+    digests: (honest) => honest.slice(1),
+    volumes: (volumes) => volumes.map((v, i) => (i === 0 ? flip(v, 0) : v)),
+  }),
+  fault(
+    'volume',
+    'two-volume-forged',
+    'volume 2 was sealed again with the file key, and its last byte was changed',
+    { forged: 2, volumes: (volumes) => volumes.map((v, i) => (i === 1 ? flip(v, -1) : v)) },
+  ),
 ];
 
 export const cases: Case[] = [

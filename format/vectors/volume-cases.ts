@@ -51,24 +51,35 @@ interface Case {
   expect?: VolumeVector['expect'];
 }
 
+const good = (name: string, about: string, length: number, more: Partial<Case> = {}): Case => ({
+  ...{ name, about, length, ...more },
+});
+const bad = (
+  expect: VolumeVector['expect'],
+  name: string,
+  about: string,
+  length: number,
+  fault: Pick<Case, 'changes' | 'read' | 'isLast'>,
+): Case => ({ name, about, length, ...fault, expect });
+
 const THREE = 2 * SEGMENT + 1000;
 const sealedSize = (length: number) => HEAD + length + TAG * Math.max(1, Math.ceil(length / SEGMENT));
 const END = sealedSize(THREE);
 
-const good: Case[] = [
-  { name: 'empty', about: 'the one volume of an empty file', length: 0 },
-  { name: 'one-byte', about: 'one byte', length: 1 },
-  { name: 'short', about: 'one short segment, the last of the file', length: 100 },
-  { name: 'short-followed', about: 'one short segment, and more volumes follow', length: 100, isLast: false },
-  { name: 'far', about: 'volume 10,000', length: 100, idx: 10_000 },
-  { name: 'segment-less-one', about: 'a segment but for a byte', length: SEGMENT - 1 },
-  { name: 'segment', about: 'exactly one segment', length: SEGMENT },
-  { name: 'segment-and-one', about: 'a segment and a byte', length: SEGMENT + 1 },
-  { name: 'two-segments', about: 'exactly two segments', length: 2 * SEGMENT, isLast: false },
-  { name: 'three-segments', about: 'the last of three segments is shorter', length: THREE },
+const goodCases: Case[] = [
+  good('empty', 'the one volume of an empty file', 0),
+  good('one-byte', 'one byte', 1),
+  good('short', 'one short segment, the last of the file', 100),
+  good('short-followed', 'one short segment, and more volumes follow', 100, { isLast: false }),
+  good('far', 'volume 10,000', 100, { idx: 10_000 }),
+  good('segment-less-one', 'a segment but for a byte', SEGMENT - 1),
+  good('segment', 'exactly one segment', SEGMENT),
+  good('segment-and-one', 'a segment and a byte', SEGMENT + 1),
+  good('two-segments', 'exactly two segments', 2 * SEGMENT, { isLast: false }),
+  good('three-segments', 'the last of three segments is shorter', THREE),
 ];
 
-const faulty: Case[] = [
+const badCases: Case[] = [
   ...(
     [
       ['salt', 0, 'commitment'],
@@ -80,121 +91,47 @@ const faulty: Case[] = [
       ['last-segment', HEAD + 2 * STRIDE, 'tag'],
       ['last-tag', END - 1, 'tag'],
     ] as const
-  ).map(
-    ([name, flip, expect]): Case => ({
-      name: `flip-${name}`,
-      about: `a bit, ${name}`,
-      length: THREE,
-      changes: [{ flip }],
-      expect,
-    }),
+  ).map(([name, flip, expect]) =>
+    bad(expect, `flip-${name}`, `a bit, ${name}`, THREE, { changes: [{ flip }] }),
   ),
-  {
-    name: 'cut-byte',
-    about: 'the last byte is missing',
-    length: THREE,
-    changes: [{ cut: END - 1 }],
-    expect: 'length',
-  },
-  {
-    name: 'cut-segment',
-    about: 'the last segment is missing, and the reader knows the length',
-    length: THREE,
+  bad('length', 'cut-byte', 'the last byte is missing', THREE, { changes: [{ cut: END - 1 }] }),
+  bad('length', 'cut-segment', 'the last segment is missing, and the reader knows the length', THREE, {
     changes: [{ cut: HEAD + 2 * STRIDE }],
-    expect: 'length',
-  },
-  {
-    name: 'cut-segment-length',
-    about: 'the last segment is missing, and the length is given to fit',
-    length: THREE,
+  }),
+  bad('tag', 'cut-segment-length', 'the last segment is missing, and the length is given to fit', THREE, {
     changes: [{ cut: HEAD + 2 * STRIDE }],
     read: { length: 2 * SEGMENT },
-    expect: 'tag',
-  },
-  {
-    name: 'cut-head',
-    about: 'only salt and commitment',
-    length: THREE,
-    changes: [{ cut: HEAD }],
-    expect: 'length',
-  },
-  { name: 'cut-all', about: 'nothing at all', length: 100, changes: [{ cut: 0 }], expect: 'length' },
-  { name: 'longer', about: 'a byte more', length: THREE, changes: [{ add: 1 }], expect: 'length' },
-  {
-    name: 'longer-length',
-    about: 'zeros behind it, and a length that is given to fit',
-    length: 100,
+  }),
+  bad('length', 'cut-head', 'only salt and commitment', THREE, { changes: [{ cut: HEAD }] }),
+  bad('length', 'cut-all', 'nothing at all', 100, { changes: [{ cut: 0 }] }),
+  bad('length', 'longer', 'a byte more', THREE, { changes: [{ add: 1 }] }),
+  bad('tag', 'longer-length', 'zeros behind it, and a length that is given to fit', 100, {
     changes: [{ add: 10 }],
     read: { length: 110 },
-    expect: 'tag',
-  },
-  {
-    name: 'empty-segment',
-    about: 'an empty segment behind a whole one',
-    length: SEGMENT,
-    changes: [{ add: TAG }],
-    expect: 'length',
-  },
-  {
-    name: 'segments-swapped',
-    about: 'the first two segments change places',
-    length: THREE,
+  }),
+  bad('length', 'empty-segment', 'an empty segment behind a whole one', SEGMENT, { changes: [{ add: TAG }] }),
+  bad('tag', 'segments-swapped', 'the first two segments change places', THREE, {
     changes: [{ swap: [HEAD, HEAD + STRIDE, STRIDE] }],
-    expect: 'tag',
-  },
-  {
-    name: 'segment-repeated',
-    about: 'the first segment again as the second',
-    length: THREE,
+  }),
+  bad('tag', 'segment-repeated', 'the first segment again as the second', THREE, {
     changes: [{ copy: [HEAD, HEAD + STRIDE, STRIDE] }],
-    expect: 'tag',
-  },
-  {
-    name: 'tags-swapped',
-    about: 'the tags of the first two segments change places',
-    length: THREE,
+  }),
+  bad('tag', 'tags-swapped', 'the tags of the first two segments change places', THREE, {
     changes: [{ swap: [HEAD + SEGMENT, HEAD + STRIDE + SEGMENT, TAG] }],
-    expect: 'tag',
-  },
-  {
-    name: 'not-the-end',
-    about: 'written as the last volume, and the reader knows of more',
-    length: 100,
+  }),
+  bad('tag', 'not-the-end', 'written as the last volume, and the reader knows of more', 100, {
     read: { is_last: false },
-    expect: 'tag',
-  },
-  {
-    name: 'not-the-end-long',
-    about: 'the same with three segments',
-    length: THREE,
-    read: { is_last: false },
-    expect: 'tag',
-  },
-  {
-    name: 'end',
-    about: 'written with more to follow, and read as the last',
-    length: 100,
+  }),
+  bad('tag', 'not-the-end-long', 'the same with three segments', THREE, { read: { is_last: false } }),
+  bad('tag', 'end', 'written with more to follow, and read as the last', 100, {
     isLast: false,
     read: { is_last: true },
-    expect: 'tag',
-  },
-  {
-    name: 'other-number',
-    about: 'volume 1 as volume 2',
-    length: 100,
-    read: { idx: 2 },
-    expect: 'commitment',
-  },
-  {
-    name: 'other-file',
-    about: 'a volume of another file',
-    length: 100,
-    read: { file_id: '00'.repeat(16) },
-    expect: 'commitment',
-  },
+  }),
+  bad('commitment', 'other-number', 'volume 1 as volume 2', 100, { read: { idx: 2 } }),
+  bad('commitment', 'other-file', 'a volume of another file', 100, { read: { file_id: '00'.repeat(16) } }),
 ];
 
-export const volumes: VolumeVector[] = [...good, ...faulty].map(
+export const volumes: VolumeVector[] = [...goodCases, ...badCases].map(
   ({ name, about, length, idx = 1, isLast = true, changes, read, expect = 'opens' }) => {
     const fixed = (label: string, bytes: number) => sha256(`${name} ${label}`).subarray(0, bytes);
     const [fileKey, fileId, salt] = [fixed('file key', 32), fixed('file id', 16), fixed('salt', 24)];

@@ -60,7 +60,7 @@ export const mutants: Mutant[] = [
   {
     name: 'requests go on under the key before a rekey',
     file: 'client/src/files/reseal.ts',
-    find: 'await endRequests(context, current, result, signal);',
+    find: 'await endRequests(context, run);',
     replace: '',
     tests: ['client/test/reseal.test.ts'],
   },

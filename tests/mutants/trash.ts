@@ -72,10 +72,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a rekey leaves the trash under the key of before',
-    file: 'client/src/files/stored-files.ts',
-    find: "  await look(eachFile(api, 'listFiles', { signal }), false);\n  await look(eachFile(api, 'listTrash', { signal }), true);",
-    replace:
-      "  await look(eachFile(api, 'listFiles', { signal }), false);\n  found.forEach((one, id) => one.inTrash && found.delete(id));",
+    file: 'client/src/files/reseal-files.ts',
+    find: "['listTrash', 'listFiles', 'listTrash']",
+    replace: "['listFiles', 'listFiles', 'listFiles']",
     tests: ['client/test/reseal.test.ts'],
   },
   {

@@ -1,4 +1,4 @@
-/** Calls about the account and its keys that need more than their route: a tag, a fallback. */
+/** Calls about the account and its keys that add a rule to their route. */
 
 import { BAGLESS_PROFILE } from '@szafa/format';
 import type { KeysBody, RecoverBody, ServiceInfo } from '@szafa/protocol';
@@ -12,7 +12,7 @@ export interface TaggedKeys {
   tag: string;
 }
 
-/** Which server this is. */
+/** Identifies the server. @throws UnexpectedAnswerError if it is no szafa server */
 export async function readServerInfo(api: Api, { signal }: CallOptions = {}): Promise<ServiceInfo> {
   try {
     return await api.call('service', { signal });
@@ -22,7 +22,7 @@ export async function readServerInfo(api: Api, { signal }: CallOptions = {}): Pr
   }
 }
 
-/** The KDF profile of an account; 1 at a server that does not know the question. */
+/** Returns the KDF profile of an account; 1 if the server does not know the route. */
 export async function readProfile(api: Api, username: string, { signal }: CallOptions = {}): Promise<number> {
   try {
     return (await api.call('readProfile', { body: { username }, signal })).profile;
@@ -32,13 +32,12 @@ export async function readProfile(api: Api, username: string, { signal }: CallOp
   }
 }
 
-/** The account's key bag; undefined if it has none. */
+/** Returns the account's key bag; undefined if it has none. */
 export async function readKeys(api: Api, options?: CallOptions): Promise<string | undefined> {
   const response = await sendReadKeys(api, options);
   return response && api.parse('readKeys', response).keys;
 }
 
-/** The account's key bag and its tag; undefined if it has none. */
 export async function readTaggedKeys(api: Api, options?: CallOptions): Promise<TaggedKeys | undefined> {
   const response = await sendReadKeys(api, options);
   return response && { keys: api.parse('readKeys', response).keys, tag: tagOf(api, response) };
@@ -53,7 +52,7 @@ async function sendReadKeys(api: Api, { signal }: CallOptions = {}): Promise<Tra
   }
 }
 
-/** False if the account has a key bag already, which may be this one, stored by an attempt whose answer was lost. */
+/** Returns false if the account has a key bag already; an attempt whose answer was lost may have stored it. */
 export async function writeFirstKeys(
   api: Api,
   body: KeysBody,
@@ -79,7 +78,7 @@ export async function readKeysForRecovery(
   return { keys, token, tag: tagOf(api, response) };
 }
 
-/** The tag goes back in a header. */
+/** Checks the tag, since it is sent back in a header. */
 function tagOf(api: Api, response: TransportResponse): string {
   const tag = response.header('etag');
   if (tag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(tag)) return tag;

@@ -1,12 +1,18 @@
-/** How a session begins: which server and account it is, and what a login or registration sends. */
+/** How a session starts: registration, login by password or passkey, recovery, or a token kept from before. */
 import {
   type AccountName,
   type Bytes,
+  bytesOf,
+  changeBag,
+  checkBag,
+  defined,
   deriveAccountKeys,
+  derivePasskeyKek,
   deriveRecoveryKeys,
   type Engine,
   identityOfBag,
   makeBag,
+  openCurrentMaster,
   PROFILE,
   type ProfiledAccount,
   parseBag,
@@ -14,37 +20,46 @@ import {
   toBase64Url,
 } from '@szafa/format';
 import { cleanUsername, type PasskeyAnswer } from '@szafa/protocol';
-import { Api, type ApiOptions } from '../call.ts';
-import { KnownAccountError, SameSecretError, TamperedError } from '../errors.ts';
+import { Api, type ApiOptions, hasStatus } from '../call.ts';
+import {
+  KeysChangedError,
+  KnownAccountError,
+  SameSecretError,
+  TamperedError,
+  UnchangedError,
+  UnsettledError,
+  WrongPasswordError,
+} from '../errors.ts';
 import type { RevStores } from '../files/seen-revs.ts';
 import type { ContactStores } from '../sharing/contacts.ts';
 import type { HeaderCaches } from '../transfers/download/header-cache.ts';
 import { webEngine } from '../web/engine.ts';
-import { readProfile, readServerInfo } from './calls.ts';
+import { readKeysForRecovery, readProfile, readServerInfo } from './calls.ts';
+import { isUncertain } from './changes.ts';
 import { logIn } from './factors.ts';
 import type { KeysOptions, PinStore } from './keys.ts';
 
-/** Where the server is, and what a session works with. @public */
+/** The server's address, and what a session works with. @public */
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
-  /** Web Crypto unless told otherwise; `client/node` has a faster one. */
+  /** Web Crypto by default; `client/node` has a faster one. */
   engine?: Engine | undefined;
-  /** What is remembered of services and key bags between sessions. */
+  /** Remembers servers and key bags between sessions. */
   pins?: Pins | undefined;
-  /** Where headers of files are kept between sessions. */
+  /** Keeps headers of files between sessions. */
   headers?: HeaderCaches | undefined;
-  /** What is remembered of renamed files between sessions, so that a service cannot bring an earlier name back. */
+  /** Remembers renamed files between sessions, so that a server cannot bring an earlier name back. */
   revs?: RevStores | undefined;
-  /** What is remembered of the keys of other accounts, so that a service cannot exchange them. */
+  /** Remembers the keys of other accounts, so that a server cannot exchange them. */
   contacts?: ContactStores | undefined;
-  /** The service names itself as one that is known from these other addresses; called before it gets anything. */
+  /** Called before anything is sent to a server that is known from these other addresses. */
   onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a client remembers, so that a service cannot pass for another one, or give an older key bag than before. @public */
+/** What a client remembers, so that a server cannot pass for another one or return an older key bag. @public */
 export interface Pins {
   of(username: string): PinStore;
-  /** The addresses of services and the ids that they had there, of all accounts. */
+  /** The addresses of all known servers, with the ids that they had there. */
   services(): Promise<{ server: string; serviceId: string }[]>;
 }
 
@@ -52,48 +67,75 @@ export interface Pins {
 export interface Secrets {
   username: string;
   password: string;
-  /** Files under another passphrase than the account's password. */
+  /** Opens the files instead of the password. */
   passphrase?: string | undefined;
-  /**
-   * Send the password as it is, for accounts made by other clients. The service then knows it, so it opens
-   * no files: those need a passphrase.
-   */
+  /** Send the password as it is, for accounts made by other clients. The server then knows it, so the files need a passphrase. */
   raw?: boolean | undefined;
-  /** With `register`: an invitation, where the service wants one. */
+  /** `register`: an invitation, if the server requires one. */
   invite?: string | undefined;
-  /** With `login`: of the second factor, where it is known already that the account has one. */
+  /** `login`: the code of an authenticator app. */
   code?: string | undefined;
-  /** With `login`: what a passkey answered that the service asked for as second factor, in a FactorError. */
+  /** `login`: the answer of a passkey to the challenge in a FactorError. */
   passkey?: PasskeyAnswer | undefined;
-  /** With `login`: called if the service takes a code. Without it, or where it takes none, that is a FactorError. */
+  /** `login`: called if the server accepts a code. Without it, a FactorError is thrown. */
   askCode?: (() => Promise<string>) | undefined;
-  /** What the session is listed as. */
+  /** The name of the session in the list of sessions. */
   device?: string | undefined;
-  /** With `register`: another way to the keys, of 32 bytes, as `newRecoveryKey` makes them. Needs a password or passphrase that opens files. */
+  /** `register`: 32 bytes, as `newRecoveryKey` makes them. Needs a password or passphrase that opens the files. */
   recoveryKey?: Bytes | undefined;
 }
 
-/** A session kept from before: its token, and either a KEK kept with it or a secret to derive it from. @public */
+/** A session kept from before: its token, and the KEK or a secret to derive it from. @public */
 export interface SavedSession {
   username: string;
   token: string;
   kek?: Bytes | undefined;
-  /** The id of the passkey that the KEK is of. */
+  /** The id of the passkey, if the KEK is that of a passkey. */
   passkey?: string | undefined;
-  /** The password, unless the files are under a passphrase: then that. */
+  /** The passphrase, or the password if there is no passphrase. */
   secret?: string | undefined;
-  /** The secret is the password, and the service does not know it: it also logs in. */
+  /** The secret is the password, and the server does not know it: it can also log in. */
   isPassword?: boolean | undefined;
 }
 
-/** The account at this address; refuses a server that was a different one before. */
-export async function accountAt(
+/** For `Szafa.recover`. @public */
+export interface Recovery {
+  username: string;
+  /** 32 bytes, as `parseRecoveryText` returns them. */
+  recoveryKey: Bytes;
+  /** Called once the server has accepted the recovery key; it waits ten minutes for the rest. */
+  renew(): Promise<Renewed>;
+  device?: string | undefined;
+}
+
+/** The secrets of an account after its recovery. @public */
+export interface Renewed {
+  password: string;
+  /** Opens the files instead of the password. */
+  passphrase?: string | undefined;
+  /** Replaces the one that was used. */
+  recoveryKey: Bytes;
+}
+
+/** A passkey that logs in by itself. @public */
+export interface EnteringPasskey {
+  answer: PasskeyAnswer;
+  /** The output of its authenticator for `PRF_INPUT`. */
+  secret: Bytes;
+  device?: string | undefined;
+}
+
+/** What a session is made of. */
+export type SessionKeys = Omit<KeysOptions, 'pin'>;
+
+/** Returns the account at this address; refuses a server that was a different one before. */
+async function accountAt(
   api: Api,
   username: string,
   { pins, onKnownElsewhere, signal }: ConnectOptions,
 ): Promise<AccountName> {
   const { service_id: serviceId } = await readServerInfo(api, { signal });
-  // One that cannot be read is told before anything is sent that it would have forbidden.
+  // A pin that cannot be read is an error before anything is sent.
   await pins?.of(username).load();
   const known = (await pins?.services()) ?? [];
   const here = known.filter(({ server }) => server === api.server);
@@ -108,8 +150,8 @@ export async function accountAt(
 }
 
 /**
- * With the KDF profile that the service names: a number, never parameters. One that is not known is unsupported; one that is lower than
- * that of the newest key bag here would have this client send a secret that is easier to guess.
+ * Returns the account with the KDF profile that the server names. A profile below that of the newest known bag is refused: this client
+ * would send a secret that is easier to guess.
  */
 export async function profiledAccount(
   api: Api,
@@ -125,49 +167,138 @@ export async function profiledAccount(
   return { ...account, profile };
 }
 
-/** Logs in, or registers and logs in. Returns what a session is made with. */
-export async function enter(
-  how: 'register' | 'login',
-  options: ConnectOptions,
-  secrets: Secrets,
-): Promise<Omit<KeysOptions, 'pin'>> {
-  const { password, passphrase, raw, code, passkey, askCode, invite, device, recoveryKey } = secrets;
+/** Registers and logs in. */
+export async function register(options: ConnectOptions, secrets: Secrets): Promise<SessionKeys> {
+  const { engine = webEngine(), signal } = options;
+  const { invite, device, recoveryKey } = secrets;
   const username = cleanUsername(secrets.username);
-  const engine = options.engine ?? webEngine();
   const api = new Api(options);
-  if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
-  const account =
-    how === 'login'
-      ? await profiledAccount(api, username, options)
-      : { ...(await accountAt(api, username, options)), profile: PROFILE };
+  requireOtherPassphrase(secrets);
+  const account = { ...(await accountAt(api, username, options)), profile: PROFILE };
   // Before anything is sent: the new keys would be refused here, and the name would be taken.
-  if (how === 'register' && (await options.pins?.of(username).load())) throw new KnownAccountError(username);
+  if (await options.pins?.of(username).load()) throw new KnownAccountError(username);
+  const { authSecret: password, kek } = await deriveSecrets(engine, account, secrets);
+  const recovery = kek && recoveryKey ? await deriveRecoveryKeys(engine, account, recoveryKey) : undefined;
+  const bag = kek && (await makeBag(engine, account, { password: kek, recovery: recovery?.kek }));
+  const identity = bag ? await identityOfBag(engine, parseBag(bag), { type: 'password', kek }) : {};
+  const keys = bag && toBase64Url(bag);
+  const body = { username, password, device, keys, ...identity, recovery: recovery?.authSecret, invite };
+  const { token } = await api.call('register', { body: defined(body), signal });
+  return startSession(api, { engine, ...account, kek, authSecret: password }, token);
+}
+
+/** Logs in with a password. */
+export async function login(options: ConnectOptions, secrets: Secrets): Promise<SessionKeys> {
+  const { engine = webEngine(), signal } = options;
+  const { code, passkey, askCode, device } = secrets;
+  const username = cleanUsername(secrets.username);
+  const api = new Api(options);
+  requireOtherPassphrase(secrets);
+  const account = await profiledAccount(api, username, options);
+  const { authSecret: password, kek } = await deriveSecrets(engine, account, secrets);
+  const credentials = defined({ username, password, device, code, passkey });
+  const { token } = await logIn(api, credentials, askCode, signal);
+  return startSession(api, { engine, ...account, kek, authSecret: password }, token);
+}
+
+function requireOtherPassphrase({ raw, passphrase, password }: Secrets): void {
+  if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
+}
+
+/** Returns the secret for the server, and the KEK of the files if there is one. */
+async function deriveSecrets(
+  engine: Engine,
+  account: ProfiledAccount,
+  { password, passphrase, raw }: Secrets,
+): Promise<{ authSecret: string; kek: Bytes | undefined }> {
   const derive = (secret: string) => deriveAccountKeys(engine, account, secret, account.profile);
   const own = raw ? undefined : await derive(password);
   const files = passphrase === undefined ? own : await derive(passphrase);
-  const authSecret = own?.authSecret ?? password;
-  const recovery =
-    how === 'register' && files && recoveryKey
-      ? await deriveRecoveryKeys(engine, account, recoveryKey)
-      : undefined;
-  const keks = files && { password: files.kek, recovery: recovery?.kek };
-  const bag = how === 'register' && keks ? await makeBag(engine, account, keks) : undefined;
-  const way = files && { type: 'password' as const, kek: files.kek };
-  const identity = bag && way ? await identityOfBag(engine, parseBag(bag), way) : {};
-  const credentials = {
-    username,
-    password: authSecret,
-    ...(device !== undefined && { device }),
-    ...(bag && { keys: toBase64Url(bag) }),
-    ...identity,
-    ...(recovery && { recovery: recovery.authSecret }),
-    ...(how === 'register' && invite !== undefined && { invite }),
-  };
-  const second = { ...(code !== undefined && { code }), ...(passkey && { passkey }) };
-  const session = await (how === 'register'
-    ? api.call('register', { body: credentials, signal: options.signal })
-    : logIn(api, { ...credentials, ...second }, askCode, options.signal));
-  api.token = session.token;
-  const kek = files && (await engine.hold(files.kek));
-  return { api, engine, ...account, kek, authSecret };
+  return { authSecret: own?.authSecret ?? password, kek: files?.kek };
+}
+
+async function startSession(
+  api: Api,
+  { kek, ...options }: Omit<SessionKeys, 'api'>,
+  token: string,
+): Promise<SessionKeys> {
+  api.token = token;
+  return { api, ...options, kek: kek && (await options.engine.hold(kek)) };
+}
+
+/** Continues a session by its token. */
+export async function openSaved(options: ConnectOptions, saved: SavedSession): Promise<SessionKeys> {
+  const { username, token, kek, passkey, secret, isPassword } = saved;
+  const { engine = webEngine() } = options;
+  const api = new Api({ ...options, token });
+  if (kek !== undefined || secret === undefined) return { api, engine, username, kek, passkey };
+  const account = await profiledAccount(api, username, options);
+  const derived = await deriveAccountKeys(engine, account, secret, account.profile);
+  const authSecret = isPassword ? derived.authSecret : undefined;
+  return startSession(api, { engine, ...account, kek: derived.kek, authSecret }, token);
+}
+
+/** Logs in with a passkey. The server names the account; the key bag, which only this secret opens for that name, proves it. */
+export async function loginWithPasskey(
+  options: ConnectOptions,
+  { answer, secret, device }: EnteringPasskey,
+): Promise<SessionKeys> {
+  const { engine = webEngine(), signal } = options;
+  const api = new Api(options);
+  const session = await api
+    .call('passkeyLogin', { body: defined({ passkey: answer, device }), signal })
+    .catch((error: unknown) => {
+      if (!hasStatus(error, 401)) throw error;
+      throw new WrongPasswordError('the passkey does not open an account here', { cause: error });
+    });
+  const account = await accountAt(api, cleanUsername(session.username), options);
+  const kek = await derivePasskeyKek(engine, account, secret);
+  return startSession(api, { engine, ...account, kek, passkey: answer.id }, session.token);
+}
+
+/** Sets a new password by means of the recovery key. Checks the bag like a login does before it sends anything new. */
+export async function recover(options: ConnectOptions, recovery: Recovery): Promise<SessionKeys> {
+  const { engine = webEngine(), signal } = options;
+  const { device } = recovery;
+  const username = cleanUsername(recovery.username);
+  const api = new Api(options);
+  const account = await accountAt(api, username, options);
+  const old = await deriveRecoveryKeys(engine, account, recovery.recoveryKey);
+  const found = await readKeysForRecovery(api, { username, recovery: old.authSecret }, { signal }).catch(
+    (error: unknown) => {
+      if (!hasStatus(error, 401)) throw error;
+      throw new WrongPasswordError('the username or the recovery key is wrong', { cause: error });
+    },
+  );
+  const bag = parseBag(bytesOf(found.keys, 'bag', 'the key bag'));
+  await checkBag(engine, bag, account, await options.pins?.of(username).load());
+  const unlocker = { type: 'recovery' as const, kek: old.kek };
+  (await openCurrentMaster(engine, bag, unlocker)).fill(0);
+  const renewed = await recovery.renew();
+  const { authSecret: password, kek } = await deriveSecrets(
+    engine,
+    { ...account, profile: PROFILE },
+    { username, ...renewed },
+  );
+  const next = await deriveRecoveryKeys(engine, account, renewed.recoveryKey);
+  // The server removes second factors: passkeys have to be added again.
+  const entries = { password: kek, recovery: next.kek, keep: new Set<string>() };
+  const keys = toBase64Url(await changeBag(engine, bag, unlocker, entries));
+  const body = { token: found.token, password, keys, recovery: next.authSecret, device };
+  const headers = { 'If-Match': found.tag };
+  const session = await api
+    .call('finishRecovery', { body: defined(body), headers, signal })
+    .catch((error: unknown) => {
+      signal?.throwIfAborted();
+      if (hasStatus(error, 412)) throw new KeysChangedError({ cause: error });
+      if (!isUncertain(error)) throw error;
+      return api
+        .call('login', { body: defined({ username, password, device }), signal })
+        .catch((failure: unknown) => {
+          signal?.throwIfAborted();
+          if (hasStatus(failure, 401)) throw new UnchangedError('the password', error as Error);
+          throw new UnsettledError('the password', { cause: failure });
+        });
+    });
+  return startSession(api, { engine, ...account, kek, authSecret: password }, session.token);
 }

@@ -1,3 +1,4 @@
+/** The keys of an account, from its key bag. */
 import {
   BAGLESS_PROFILE,
   type Bytes,
@@ -25,11 +26,11 @@ import { unlessAborted } from '../pool.ts';
 import { readKeys, readTaggedKeys, writeFirstKeys } from './calls.ts';
 import { missingKeys, requireUnused } from './unused-account.ts';
 
-/** Where a client remembers the newest key bag of one account. No secret is in it, and it must outlive a logout. @public */
+/** Remembers the newest key bag of one account. Holds no secret, and must survive a logout. @public */
 export interface PinStore {
   load(): Promise<Pin | undefined>;
   save(pin: Pin): Promise<void>;
-  /** The account is no more: another one of its name has other keys. */
+  /** Called after the account was deleted: a new one of its name has other keys. */
   forget(): Promise<void>;
 }
 
@@ -38,35 +39,32 @@ export interface KeysOptions {
   api: Api;
   username: string;
   kek?: Bytes | undefined;
-  /** The id of the passkey whose entry in the bag the KEK opens; without one it opens that of the password. */
+  /** The id of the passkey whose entry the KEK opens; that of the password by default. */
   passkey?: string | undefined;
-  /** Of the service for which the KEK was derived; a session that was kept learns it from its pin, or from the bag. */
+  /** The server for which the KEK was derived; from the pin or the bag by default. */
   serviceId?: string | undefined;
-  /** What the service gets as `password`: with it an account without keys can be given its first ones. */
+  /** The `password` for the server, needed to store the first keys of an account. */
   authSecret?: string | undefined;
   pin?: PinStore | undefined;
 }
 
 export interface CheckOptions {
   signal?: AbortSignal | undefined;
-  /** Called before an account gets its first keys under a secret that nobody has checked yet. */
+  /** Called before the first keys of an account are made under a secret that nobody has checked. */
   beforeFirst?: (() => Promise<void>) | undefined;
-  /** Directory names tell nothing: a plain one may look like a sealed one. */
+  /** Ignore directory names: a plain one may look like a sealed one. */
   filesOnly?: boolean | undefined;
 }
 
-/** The key bag as the service has it now, checked as far as it can be without a key. */
-export interface FoundBag {
+/** The key bag on the server, checked as far as possible without a key. */
+export interface StoredBag {
   bag: ParsedBag;
-  /** As the service keeps it. */
   text: string;
-  /** By which it can be replaced. */
+  /** Needed to replace it. */
   tag: string;
 }
 
-/** The key bag, opened. */
 interface OpenedBag {
-  /** As the service gave it. */
   text: string;
   /** Newest first. */
   masters: Master[];
@@ -74,37 +72,37 @@ interface OpenedBag {
   floor: number;
 }
 
+/** A fetch of the bag that several callers share. */
 interface Loading {
   opened: Promise<OpenedBag>;
-  /** Once it is here. */
+  /** The result, once it has arrived. */
   found?: OpenedBag;
   stop: AbortController;
-  /** How many want it. */
+  /** Number of waiting callers. */
   waiting: number;
 }
 
-/** What does not get better by asking again: a list would ask for each of its files. */
+/** Errors that are kept: a list would otherwise fetch the bag again for each of its files. */
 const FINAL = new Set(['wrong-password', 'tampered', 'unsupported']);
-/** Nothing is sealed under a master key that was looked up longer ago: another process may have made a new one. */
+/** After this time the bag is fetched again before sealing: another process may have made a new master key. */
 const FRESH_MS = 30_000;
 
 /**
- * The keys of one account, out of its key bag, which the service keeps. It is fetched once for a session, and again when a file names
- * a master key that is not in it. What the service gives is never older than what was seen before, and never taken for missing where it
- * cannot be: no keys are made beside those that the files are under. @public
+ * The keys of one account. The bag is fetched once for a session, and again if a file names a master key that is not in it. A bag older than
+ * one seen before is refused, and a missing one too if the account must have keys: no keys are made beside those of existing files. @public
  */
 export class Keys {
   #options: KeysOptions;
   #loading: Loading | undefined;
-  /** It stays as it is, whatever becomes of the bag: see docs/format.md. */
+  /** Never changes, not even with a new bag: see docs/format.md. */
   #identity: Promise<OwnIdentity> | undefined;
-  /** The highest epoch that the bag was fetched again for. */
-  #askedFor = 0;
-  /** Of the newest bag in this session, for clients that keep no pins. */
+  /** The highest epoch for which the bag was fetched again. */
+  #fetchedFor = 0;
+  /** The pin of the newest bag in this session, for clients that keep no pins. */
   #seen: Pin | undefined;
-  /** When the service was last asked for the bag, by `performance.now`. */
-  #lookedAt = 0;
-  #looking: Promise<void> | undefined;
+  /** When the bag was last fetched, by `performance.now`. */
+  #fetchedAt = 0;
+  #refreshing: Promise<void> | undefined;
 
   constructor(options: KeysOptions) {
     this.#options = options;
@@ -120,52 +118,58 @@ export class Keys {
     return this.#options.kek;
   }
 
-  /** Which of the bag's entries the KEK opens. */
-  get way(): Unlocker {
+  /** The KEK, with the entry of the bag that it opens. */
+  get unlocker(): Unlocker {
     const { passkey } = this.#options;
     const { kek } = this;
     return passkey === undefined ? { type: 'password', kek } : { type: 'passkey', id: passkey, kek };
   }
 
-  /** That the secret opens the account's keys; makes the first ones. A WrongPasswordError before anything is sealed under a wrong one. */
+  /**
+   * Checks that the secret opens the account's keys; makes the first ones.
+   * @throws WrongPasswordError before anything is sealed under a wrong secret
+   */
   async check(options: CheckOptions = {}): Promise<void> {
     await this.#load(options);
   }
 
-  /** The master key to seal with now. Looks at the bag again if the last look is long ago: what is sealed under a retired key is lost. */
+  /** Returns the master key to seal with. Refreshes an old bag first: a file sealed under a retired key is lost. */
   async current(signal?: AbortSignal): Promise<Master> {
     const { found } = this.#loading ?? {};
-    if (found && performance.now() - this.#lookedAt >= FRESH_MS) {
-      this.#looking ??= this.#look(found).finally(() => {
-        this.#looking = undefined;
+    if (found && performance.now() - this.#fetchedAt >= FRESH_MS) {
+      this.#refreshing ??= this.#refresh(found).finally(() => {
+        this.#refreshing = undefined;
       });
-      await unlessAborted(this.#looking, signal);
+      await unlessAborted(this.#refreshing, signal);
     }
     return (await this.#load({ signal })).masters[0]!;
   }
 
-  /** The master keys under which headers and names count, newest first. */
+  /** Returns the master keys that open headers and names, newest first. */
   async masters(signal?: AbortSignal): Promise<Master[]> {
     const { masters, floor } = await this.#load({ signal });
     return masters.filter(({ epoch }) => epoch >= floor);
   }
 
-  /** Those and the retired ones, for journals and deliveries. */
+  /** Returns retired master keys as well, for journals and deliveries. */
   async allMasters(signal?: AbortSignal): Promise<Master[]> {
     return (await this.#load({ signal })).masters;
   }
 
-  /** The first epoch that is not retired. */
+  /** Returns the first epoch that is not retired. */
   async floor(signal?: AbortSignal): Promise<number> {
     return (await this.#load({ signal })).floor;
   }
 
-  /** The master key that a file names. */
+  /**
+   * Returns the master key of an epoch.
+   * @throws RetiredKeyError; TamperedError if there is none
+   */
   async master(epoch: number, signal?: AbortSignal): Promise<Bytes> {
     let opened = await this.#load({ signal });
-    if (epoch > opened.masters[0]!.epoch && epoch > this.#askedFor) {
-      // Another device may have made a new one meanwhile.
-      this.#askedFor = epoch;
+    if (epoch > opened.masters[0]!.epoch && epoch > this.#fetchedFor) {
+      // Another device may have made a new one.
+      this.#fetchedFor = epoch;
       this.#loading = undefined;
       opened = await this.#load({ signal });
     }
@@ -175,7 +179,7 @@ export class Keys {
     throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
   }
 
-  /** What this account is known by to others, with the secret halves. */
+  /** Returns the key pairs by which other accounts know this one. */
   async identity(signal?: AbortSignal): Promise<OwnIdentity> {
     signal?.throwIfAborted();
     this.#identity ??= this.#openIdentity().catch((error: unknown) => {
@@ -185,40 +189,40 @@ export class Keys {
     return unlessAborted(this.#identity, signal);
   }
 
-  /** Several may wait for it: none of them ends it. */
+  /** Takes no signal: several callers may wait for it. */
   async #openIdentity(): Promise<OwnIdentity> {
     const { engine } = this.#options;
-    const found = await this.found();
+    const found = await this.fetchBag();
     if (!found) throw new LockedError('this account has no keys yet: log in with its password once');
-    const master = await openCurrentMaster(engine, found.bag, this.way);
+    const master = await openCurrentMaster(engine, found.bag, this.unlocker);
     const secrets = await openIdentity(engine, found.bag, master);
     master.fill(0);
     return ownIdentity(engine, found.bag, secrets);
   }
 
-  /** The bag that is there now, to be replaced by the next one; undefined for an account that never had one. */
-  async found(signal?: AbortSignal): Promise<FoundBag | undefined> {
+  /** Fetches the bag in order to replace it; undefined if the account never had one. */
+  async fetchBag(signal?: AbortSignal): Promise<StoredBag | undefined> {
     const { api } = this.#options;
     const known = await this.#known();
     const answer = await readTaggedKeys(api, { signal });
     if (!answer) {
-      requireNever(known);
+      requireNeverSeen(known);
       await requireUnused(api, { signal, filesOnly: true });
       return undefined;
     }
-    const { bag } = await this.#checked(answer.keys, known);
-    if (this.unlocked) await this.#open(answer.keys, this.way, known).catch(unlessOtherMasters);
+    const { bag } = await this.#parse(answer.keys, known);
+    if (this.unlocked) await this.#open(answer.keys, this.unlocker, known).catch(unlessOtherMasters);
     return { bag, text: answer.keys, tag: answer.tag };
   }
 
-  /** The service has this bag from now on, made here, and these open it (`kek`: that of the password); what is not told stays. */
-  async replaced(
+  /** Continues with a bag that this client has just stored. A new KEK is that of the password. */
+  async adopt(
     text: string | undefined,
     { kek, authSecret }: Pick<KeysOptions, 'kek' | 'authSecret'>,
   ): Promise<void> {
     const { engine, pin } = this.#options;
     if (text !== undefined) {
-      this.#seen = (await this.#checked(text, await this.#known())).next;
+      this.#seen = (await this.#parse(text, await this.#known())).next;
       await pin?.save(this.#seen);
     }
     const own = kek ? { kek: await engine.hold(kek), passkey: undefined } : {};
@@ -226,12 +230,12 @@ export class Keys {
     this.#loading = undefined;
   }
 
-  /** Several wait for one answer: who gives up must not take it from the others. */
+  /** Several callers share one fetch; aborting stops only the one who aborts. */
   async #load({ signal, ...options }: CheckOptions): Promise<OpenedBag> {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin(options);
     const loading = this.#loading;
-    // Each of thousands of files asks: what is there is not waited for.
+    // Not awaited if it is there: each of thousands of files calls this.
     if (loading.found) return loading.found;
     loading.waiting++;
     try {
@@ -258,66 +262,66 @@ export class Keys {
     return loading;
   }
 
-  /** Nobody waits for it any more, or it failed: whoever needs it next begins again. */
+  /** Ends a fetch that failed or that nobody waits for; the next caller starts another one. */
   #end(loading: Loading): void {
     loading.stop.abort();
     if (this.#loading === loading) this.#loading = undefined;
   }
 
-  /** The newest bag that was ever seen. */
+  /** Returns the pin of the newest bag ever seen. */
   async #known(): Promise<Pin | undefined> {
     const pin = await this.#options.pin?.load();
     return pin && pin.rev >= (this.#seen?.rev ?? 0) ? pin : this.#seen;
   }
 
-  /** Takes the bag over that the service has now, if it is another one. */
-  async #look(before: OpenedBag): Promise<void> {
+  /** Fetches the bag again, and continues with it if it is another one. */
+  async #refresh(before: OpenedBag): Promise<void> {
     const text = await readKeys(this.#options.api);
     const now = performance.now();
     if (text === undefined) throw missingKeys('it had them before');
     if (text !== before.text) {
       try {
-        const found = await this.#open(text, this.way, await this.#known());
+        const found = await this.#open(text, this.unlocker, await this.#known());
         this.#loading = { opened: Promise.resolve(found), found, stop: new AbortController(), waiting: 0 };
       } catch (error) {
-        // Another password: this session opens it no more, but goes on with the master key that is still the current one.
+        // The password was changed elsewhere. This session continues with its master key as long as that is the current one.
         const { epoch } = parseBag(bytesOf(text, 'bag', 'the key bag'));
         if (!(error instanceof WrongPasswordError) || epoch !== before.masters[0]!.epoch) throw error;
       }
     }
-    this.#lookedAt = now;
+    this.#fetchedAt = now;
   }
 
   async #fetch(options: CheckOptions): Promise<OpenedBag> {
     const { api } = this.#options;
-    const { way } = this;
+    const { unlocker } = this;
     const known = await this.#known();
-    this.#lookedAt = performance.now();
-    const text = (await readKeys(api, options)) ?? (await this.#makeFirst(way, known, options));
-    return this.#open(text, way, known);
+    this.#fetchedAt = performance.now();
+    const text = (await readKeys(api, options)) ?? (await this.#makeFirst(unlocker, known, options));
+    return this.#open(text, unlocker, known);
   }
 
-  async #open(text: string, way: Unlocker, known: Pin | undefined): Promise<OpenedBag> {
+  async #open(text: string, unlocker: Unlocker, known: Pin | undefined): Promise<OpenedBag> {
     const { engine, pin } = this.#options;
-    const { bag, next } = await this.#checked(text, known);
-    const masters = await openBag(engine, bag, way);
+    const { bag, next } = await this.#parse(text, known);
+    const masters = await openBag(engine, bag, unlocker);
     const master = await checkMasters(engine, masters, known);
     this.#seen = { ...next, master };
     if (next.rev !== known?.rev || master.digest !== known.master?.digest) await pin?.save(this.#seen);
     return { text, masters, floor: bag.floor };
   }
 
-  async #checked(text: string, known: Pin | undefined): Promise<{ bag: ParsedBag; next: Pin }> {
+  async #parse(text: string, known: Pin | undefined): Promise<{ bag: ParsedBag; next: Pin }> {
     const { engine, username, serviceId } = this.#options;
     const bag = parseBag(bytesOf(text, 'bag', 'the key bag'));
     const account = { serviceId: serviceId ?? known?.serviceId ?? bag.serviceId, username };
     return { bag, next: await checkBag(engine, bag, account, known) };
   }
 
-  /** The bag that is there afterwards: of two devices that do this at once, the service takes the first one's. */
+  /** Makes the first bag and returns the one that the server has then: of two devices at once, that of the first. */
   async #makeFirst({ type, kek }: Unlocker, known: Pin | undefined, options: CheckOptions): Promise<string> {
     const { engine, api, username, serviceId, authSecret } = this.#options;
-    requireNever(known);
+    requireNeverSeen(known);
     if (type === 'passkey') throw missingKeys('a passkey opened them');
     if (authSecret === undefined || serviceId === undefined) {
       throw new LockedError('this account has no keys yet: log in with its password once');
@@ -334,11 +338,11 @@ export class Keys {
   }
 }
 
-/** The session's key need not open the bag that is to be replaced. */
+/** The session's own key need not open a bag that is about to be replaced. */
 function unlessOtherMasters(error: unknown): void {
   if (error instanceof TamperedError && error.stage === 'masters') throw error;
 }
 
-function requireNever(known: Pin | undefined): void {
+function requireNeverSeen(known: Pin | undefined): void {
   if (known) throw missingKeys('it had them before');
 }

@@ -1,132 +1,87 @@
 /**
- * Passkeys of an account: a second factor, and where the authenticator makes a secret for us (PRF) a way to the keys as well. Whoever calls this
- * asks the browser: a page's worker cannot. So each is two calls, with the browser's answer between them.
+ * Passkeys of an account: a second factor, and with the PRF extension also an unlocker of the keys. The browser answers outside of a worker,
+ * so each step is two calls with the browser's answer between them.
  */
-import {
-  type AccountName,
-  type Bytes,
-  changeBag,
-  derivePasskeyKek,
-  type Engine,
-  toBase64Url,
-} from '@szafa/format';
-import type { NewPasskeyRequest, PasskeyAnswer } from '@szafa/protocol';
-import type { Api } from '../call.ts';
-import { ApiError, WrongPasswordError } from '../errors.ts';
+import { type Bytes, changeBag, defined, derivePasskeyKek, toBase64Url } from '@szafa/format';
 import {
   type AccountContext,
-  derived,
-  type Entered,
-  ownWay,
+  deriveProof,
+  findUnlocker,
   type Proof,
-  presentBag,
+  replaceBag,
+  requireBag,
   settle,
 } from './changes.ts';
 
 /** A passkey that the browser has just made. @public */
 export interface MadePasskey {
   id: string;
-  /** As it is listed. */
+  /** Its name in the list. */
   name: string;
   client_data: string;
   attestation: string;
-  /** What its authenticator made of `PRF_INPUT`; without it the passkey is a second factor only. */
+  /** The output of its authenticator for `PRF_INPUT`; without it the passkey is only a second factor. */
   secret?: Bytes | undefined;
-}
-
-/** A passkey that comes in by itself. @public */
-export interface EnteringPasskey {
-  answer: PasskeyAnswer;
-  /** What its authenticator made of `PRF_INPUT`. */
-  secret: Bytes;
-  device?: string | undefined;
-}
-
-export function newPasskey({ api, signal }: AccountContext): Promise<NewPasskeyRequest> {
-  return api.call('newPasskey', { signal });
 }
 
 const PASSKEYS = 'the list of passkeys';
 
-/** Those that the service knows: what is in the bag beside them opens nothing any more, and goes. */
-async function known({ api, signal }: AccountContext): Promise<Set<string>> {
+/** Returns the passkeys that the server knows. Entries of others in the bag are removed: they open nothing any more. */
+async function readPasskeys({ api, signal }: AccountContext): Promise<Set<string>> {
   return new Set((await api.call('factors', { signal })).passkeys.map(({ id }) => id));
 }
 
-/** From now on a login with the password needs it, or another second factor. */
+/** See `Szafa.addPasskey`. */
 export async function addPasskey(context: AccountContext, proof: Proof, made: MadePasskey): Promise<void> {
-  const { api, engine, keys, signal } = context;
+  const { api, engine, signal } = context;
   const { id, secret, ...rest } = made;
   if (!secret) {
-    const { authSecret: password } = await derived(context, proof);
+    const { authSecret: password } = await deriveProof(context, proof);
     await settle(context, {
-      what: PASSKEYS,
-      before: undefined,
-      after: undefined,
+      ...{ what: PASSKEYS, before: undefined, after: undefined },
       send: () => api.call('addPasskey', { body: { password, ...rest }, signal }),
-      counts: async () => (await known(context)).has(id),
+      isDone: async () => (await readPasskeys(context)).has(id),
     });
     return;
   }
-  const before = await presentBag(context);
-  const now = await derived(context, proof, before);
+  const before = await requireBag(context);
+  const now = await deriveProof(context, proof, before);
+  const { authSecret } = now;
   const kek = await derivePasskeyKek(engine, await context.account(), secret);
-  const change = { passkey: { id, kek }, keep: await known(context) };
-  const way = await ownWay(context, before, now);
-  const after = toBase64Url(await changeBag(engine, before.bag, way, change));
-  const body = { password: now.authSecret, ...rest, keys: after };
-  const send = () => api.call('addPasskey', { body, headers: { 'If-Match': before.tag }, signal });
-  await settle(context, { what: PASSKEYS, before, after, send });
-  await keys.replaced(after, { authSecret: now.authSecret });
+  const change = { passkey: { id, kek }, keep: await readPasskeys(context) };
+  await replaceBag(context, {
+    ...{ what: PASSKEYS, before, next: { authSecret } },
+    bag: await changeBag(engine, before.bag, await findUnlocker(context, before, now), change),
+    send: (keys, call) => api.call('addPasskey', { body: { password: authSecret, ...rest, keys }, ...call }),
+  });
 }
 
-/** It opens nothing any more, and other sessions that were opened with it end. */
+/** See `Szafa.removePasskey`. */
 export async function removePasskey(context: AccountContext, proof: Proof, id: string): Promise<void> {
   const { api, engine, keys, signal } = context;
-  const before = await keys.found(signal);
-  const now = await derived(context, proof, before);
-  let after = before?.text;
+  const before = await keys.fetchBag(signal);
+  const now = await deriveProof(context, proof, before);
+  let next: string | undefined;
   if (before?.bag.passkeys.has(id)) {
-    const keep = await known(context);
+    const keep = await readPasskeys(context);
     keep.delete(id);
-    const way = await ownWay(context, before, now);
-    after = toBase64Url(await changeBag(engine, before.bag, way, { keep }));
+    const unlocker = await findUnlocker(context, before, now);
+    next = toBase64Url(await changeBag(engine, before.bag, unlocker, { keep }));
   }
-  const changed = after !== undefined && after !== before?.text;
-  const body = { password: now.authSecret, ...(changed && { keys: after! }) };
+  const request = {
+    params: { passkey_id: id },
+    body: defined({ password: now.authSecret, keys: next }),
+    headers: { 'If-Match': next && before!.tag },
+    signal,
+  };
   await settle(context, {
-    what: PASSKEYS,
-    before,
-    after,
-    send: () =>
-      api.call('removePasskey', {
-        params: { passkey_id: id },
-        body,
-        headers: { 'If-Match': changed ? before!.tag : undefined },
-        signal,
-      }),
-    counts: async () => !(await known(context)).has(id),
+    ...{ what: PASSKEYS, before, after: next ?? before?.text },
+    send: () => api.call('removePasskey', request),
+    isDone: async () => !(await readPasskeys(context)).has(id),
   });
-  if (!changed) return;
-  // A session that was opened with it goes on with the password.
-  const way = keys.unlocked ? keys.way : undefined;
-  const kek = way?.type === 'passkey' && way.id === id ? now.kek : undefined;
-  await keys.replaced(after, { kek, authSecret: now.authSecret });
-}
-
-/** The service says whose the passkey is; the key bag, which only this secret opens for that name, shows it. */
-export async function enterWithPasskey(
-  { api, engine, signal }: { api: Api; engine: Engine; signal?: AbortSignal | undefined },
-  account: (username: string) => Promise<AccountName>,
-  { answer, secret, device }: EnteringPasskey,
-): Promise<Pick<Entered, 'session' | 'kek'> & { account: AccountName }> {
-  const named = device === undefined ? {} : { device };
-  const session = await api
-    .call('passkeyLogin', { body: { passkey: answer, ...named }, signal })
-    .catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.status === 401)) throw error;
-      throw new WrongPasswordError('the passkey does not open an account here', { cause: error });
-    });
-  const whose = await account(session.username);
-  return { session, account: whose, kek: await derivePasskeyKek(engine, whose, secret) };
+  if (!next) return;
+  // A session that was opened with this passkey continues with the password.
+  const unlocker = keys.unlocked ? keys.unlocker : undefined;
+  const kek = unlocker?.type === 'passkey' && unlocker.id === id ? now.kek : undefined;
+  await keys.adopt(next, { kek, authSecret: now.authSecret });
 }

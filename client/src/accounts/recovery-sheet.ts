@@ -1,6 +1,6 @@
 import { type Bytes, type Engine, parseRecoveryText, RECOVERY_GROUPS } from '@szafa/format';
 
-/** A page with a recovery key on it, to be printed or kept as a file. @public */
+/** Returns a page with a recovery key, to be printed or kept as a file. @public */
 export function recoverySheet(
   key: string,
   { server, username }: { server: string; username: string },
@@ -18,8 +18,8 @@ export function recoverySheet(
     `    ${groups.slice(0, half).join('-')}`,
     `    ${groups.slice(half).join('-')}`,
     '',
-    'Whoever has this key can open the account. Keep it apart from the password.',
-    'If the password is lost, you come back with it: under "Forgot your password?"',
+    'Anyone who has this key can open the account. Keep it apart from the password.',
+    'If you lose the password, use this key under "Forgot your password?"',
     'at the address above, or with the command',
     '',
     `    szafa recover ${username} --server ${server}`,
@@ -27,7 +27,7 @@ export function recoverySheet(
   ].join('\n');
 }
 
-/** What may be a key in a text: words of four letters before one look like a part of it. */
+/** Finds every part of a text that may be a key: words of four letters before a key look like its beginning. */
 function candidates(text: string): string[] {
   const groups = `(?:[0-9A-Za-z]{4}[-\\s]+){${RECOVERY_GROUPS - 1}}[0-9A-Za-z]{4}`;
   const found = text.matchAll(new RegExp(`(?<![0-9A-Za-z])(?=(${groups})(?![0-9A-Za-z]))`, 'g'));
@@ -35,8 +35,8 @@ function candidates(text: string): string[] {
 }
 
 /**
- * The key in what a person typed, or in a text, which may be such a page: the one whose checksum is right. Where there is none, an error
- * says what is wrong with the last that looks like one. @public
+ * Returns the recovery key in a text, which may be a whole page: the candidate with the right checksum.
+ * @throws RecoveryKeyError about the last candidate @public
  */
 export async function recoveryKeyIn(engine: Engine, text: string): Promise<Bytes> {
   let wrong: unknown;

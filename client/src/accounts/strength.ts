@@ -1,12 +1,12 @@
 /**
- * The one rule for new passwords and passphrases, in the page and the command. An entry of its own, `@szafa/client/strength`:
- * the estimate brings lists of common passwords along, half a megabyte that only a registration needs.
+ * The rule for new passwords and passphrases. A separate entry, `@szafa/client/strength`: the estimate needs half a megabyte of lists of
+ * common passwords.
  */
 
-/** In characters, for a secret of this client. What the service gets is derived from it, and obeys the service's rule. @public */
+/** Length of a password or passphrase in characters. The server gets a derived secret, which obeys its own rule. @public */
 export const SECRET_CHARS = { min: 8, max: 1024 };
 
-/** Guesses that must be needed, as a power of ten: months for a machine that tries a thousand of these Argon2id a second. */
+/** Required number of guesses, as a power of ten: months at a thousand Argon2id hashes a second. */
 const LEAST_GUESSES_LOG10 = 10;
 
 /** Why a new secret is refused. @public */
@@ -24,7 +24,10 @@ async function makeEstimator(): Promise<Check> {
   return (secret, about) => zxcvbn.check(secret, about);
 }
 
-/** Why a new secret is refused; undefined when it is not. `about` is what a guesser would try first, as the username. @public */
+/**
+ * Returns why a new secret is refused; undefined if it is accepted.
+ * @param about words that a guesser would try first, such as the username @public
+ */
 export async function weaknessOf(secret: string, about: string[]): Promise<Weakness | undefined> {
   const text = secret.normalize('NFC');
   const length = Array.from(text).length;
@@ -35,7 +38,7 @@ export async function weaknessOf(secret: string, about: string[]): Promise<Weakn
     const { guessesLog10 } = (await estimator)(text, [...about, 'szafa']);
     return guessesLog10 < LEAST_GUESSES_LOG10 ? 'guessable' : undefined;
   } catch (error) {
-    estimator = undefined; // a part that could not be loaded may be there the next time
+    estimator = undefined; // load it again the next time
     throw error;
   }
 }

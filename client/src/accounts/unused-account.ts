@@ -1,4 +1,4 @@
-/** Whether an account without a key bag is one that never had keys. */
+/** Tells an account that never had keys from one whose key bag the server hides. */
 
 import { looksLikeSealedDir, looksSealed } from '@szafa/format';
 import type { Api } from '../call.ts';
@@ -6,10 +6,10 @@ import { SzafaError, TamperedError } from '../errors.ts';
 import { eachFile } from '../files/calls.ts';
 import { readVolumeHeaders } from '../transfers/calls.ts';
 
-/** Files looked at before an account counts as one that has none of ours. */
+/** Number of files to look at before an account counts as unused. */
 const MOST_PROBES = 16;
 
-/** An account that has sealed files or directories had keys when they were made. */
+/** Throws if there are sealed files or directories: the account must have had keys when they were made. */
 export async function requireUnused(
   api: Api,
   { signal, filesOnly }: { signal?: AbortSignal | undefined; filesOnly?: boolean | undefined },
@@ -22,7 +22,7 @@ export async function requireUnused(
   }
   if (filesOnly) return;
   for (const { name } of (await api.call('listDirs', { signal })).dirs) {
-    // One that a person typed is hardly of both kinds of letters, and of this length.
+    // A name of this length that a person typed hardly has both kinds of letters.
     if (looksLikeSealedDir(name) && /[A-Z]/.test(name) && /[a-z]/.test(name)) {
       throw missingKeys('there are encrypted directory names');
     }
@@ -33,7 +33,7 @@ async function isOurs(api: Api, fileId: string, signal: AbortSignal | undefined)
   try {
     return 'szafa' in (await readVolumeHeaders(api, fileId, 1, { signal })).encParams;
   } catch (error) {
-    // What cannot be read, or was removed meanwhile, tells nothing.
+    // A file that cannot be read, or was removed, proves nothing.
     if (error instanceof SzafaError && error.code !== 'network') return false;
     throw error;
   }

@@ -6,7 +6,7 @@ import type { FolderOptions, TreeContext } from './context.ts';
 import type { Entry } from './listing.ts';
 import { checkPath, parentOf } from './paths.ts';
 import { recordsOf } from './plan.ts';
-import { resealPaths } from './reseal-paths.ts';
+import { resealPaths } from './reseal-files.ts';
 import { type FileNode, type Folder, Tree } from './tree.ts';
 
 type Markers = Pick<Folder, 'markers'>;

@@ -70,7 +70,7 @@ const PARALLEL = 8;
 /** The name of the directory, as the service has it; '' for the root. */
 const filedIn = ({ dir_id, dir_name }: FileRecord) => (dir_id ? (dir_name ?? '') : '');
 
-function bindingOf(record: FileRecord) {
+export function bindingOf(record: FileRecord) {
   return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
 }
 

@@ -5,7 +5,7 @@ import type { CopyOptions, FolderOptions, MoveOptions, TreeContext } from './con
 import type { Entry } from './listing.ts';
 import { checkPath, dirNameOf, isWithin, parentOf } from './paths.ts';
 import { isTaken, nextGen, nodeOf, planMoves, type Resealing } from './plan.ts';
-import { resealPaths } from './reseal-paths.ts';
+import { resealPaths } from './reseal-files.ts';
 import type { Folder, Tree } from './tree.ts';
 
 /** A file, which goes with all its versions, and the path that it gets. @public */

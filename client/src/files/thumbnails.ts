@@ -8,7 +8,7 @@ import { openFile, openWithRecord } from '../transfers/download/open-file.ts';
 import { readThumbnail, storeThumbnail } from './calls.ts';
 import type { TreeContext } from './context.ts';
 import type { Entry } from './listing.ts';
-import { resealPaths } from './reseal-paths.ts';
+import { resealPaths } from './reseal-files.ts';
 
 /** Of one file: the picture, if it has one, or why what the service has is not shown. @public */
 export interface Thumbnail {

@@ -17,6 +17,7 @@ import {
 } from '@szafa/format';
 import { type Ending, type ListedShare, limits } from '@szafa/protocol';
 import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts';
+import type { EncParams } from '../files/calls.ts';
 import type { Entry } from '../files/listing.ts';
 import { leadsWithin, ledTo, segmentsOf } from '../files/paths.ts';
 import { forEach } from '../pool.ts';
@@ -24,7 +25,7 @@ import type { OpenContext } from '../transfers/download/context.ts';
 import { checkRecord, readHead } from '../transfers/download/open-file.ts';
 import { requireName } from '../transfers/download/record-name.ts';
 import { linkText } from './address.ts';
-import { markShared, type ReadHead } from './mark.ts';
+import { markShared } from './mark.ts';
 
 /** A file to be shared, and what visitors see as its path. @public */
 export interface ShareItem {
@@ -174,7 +175,7 @@ export async function sharedFiles(
     throw new SzafaError('too-many', `a share has at most ${limits.shareFiles} files, not ${items.length}`);
   }
   const files: SharedFile[] = [];
-  const heads = new Map<string, ReadHead>();
+  const heads = new Map<string, EncParams>();
   const given = pathsOf(items);
   let done = 0;
   await forEach(items.entries(), PARALLEL, async ([at, item]) => {
@@ -202,7 +203,7 @@ async function sharedFile(
   { entry, name }: ShareItem,
   given: ReadonlySet<string>,
   signal: AbortSignal | undefined,
-): Promise<{ file: SharedFile; head: ReadHead | undefined }> {
+): Promise<{ file: SharedFile; head: EncParams | undefined }> {
   const { api, engine, keys } = context;
   if (entry.problem) throw entry.problem;
   const { encParams, encParamsText } = await readHead(api, entry.fileId, signal);
@@ -243,7 +244,7 @@ export async function listLinks(context: OpenContext, signal?: AbortSignal): Pro
  * What is kept beside shares, under the newest master key where it is under an earlier one. `accept`: ids of those that may be under a
  * retired one; `failed`: the ids of those that stay as they are.
  */
-export async function resealOwn(
+export async function resealRecords(
   context: OpenContext,
   accept: ReadonlySet<string>,
   signal?: AbortSignal,

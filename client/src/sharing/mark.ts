@@ -1,31 +1,33 @@
-/** Notes in the headers of files that others have their keys: from then on a single segment of theirs proves nothing. */
-
-import { describeFile, parseHeader, resealHeader } from '@szafa/format';
+/** Marks files in their headers as shared: once others have the file key, a single segment no longer proves the owner's bytes. */
+import { describeFile, parseHeader } from '@szafa/format';
 import { deliveredBy, type FileRecord, limits } from '@szafa/protocol';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
-import { readTrashed } from '../files/calls.ts';
-import { allFiles, type ResealedFile, renameAll, replacing, type StoredFile } from '../files/stored-files.ts';
+import type { EncParams } from '../files/calls.ts';
+import {
+  allFiles,
+  type ResealedFile,
+  readStoredHeader,
+  resealFile,
+  type StoredFile,
+  storeResealed,
+} from '../files/reseal-files.ts';
 import { forEach } from '../pool.ts';
-import type { VolumeAnswer } from '../transfers/calls.ts';
 import type { OpenContext } from '../transfers/download/context.ts';
-import { checkRecord, readHead } from '../transfers/download/open-file.ts';
-import { nameKind } from '../transfers/download/record-name.ts';
-
-/** A header that was read a moment ago. */
-export type ReadHead = Pick<VolumeAnswer, 'encParams' | 'encParamsText'>;
+import { checkRecord, requireRev } from '../transfers/download/open-file.ts';
 
 const PARALLEL = 8;
-/** Looks at a file that another device changes at the same moments. */
+/** Attempts at files that another device keeps changing. */
 const MOST_ROUNDS = 3;
 
 /**
- * Marks these files as shared, and all their copies, which have the same file key, in the trash or not. `heads`: by the ids of files, headers
- * that lack the mark; the files of `items` that are not among them have it. What was marked stays so if this is cut off, and harms nothing.
+ * Marks files and all their copies, which have the same file key, in the trash or not. After an interruption the marks stay, and do no harm.
+ * @param heads headers without the mark, by file id; all other files of `items` have it
+ * @throws ConflictError if another device keeps changing a file
  */
 export async function markShared(
   context: OpenContext,
   items: readonly { record: FileRecord; path: string }[],
-  heads: ReadonlyMap<string, ReadHead>,
+  heads: ReadonlyMap<string, EncParams>,
   signal?: AbortSignal,
 ): Promise<void> {
   const paths = new Map(items.map(({ record, path }) => [record.file_id, path]));
@@ -57,16 +59,14 @@ export async function markShared(
         } catch (error) {
           if (error instanceof ApiError && error.kind === 'not-found') return;
           if (paths.has(id) || !isAboutFile(error)) throw error;
-          // A copy that does not open is read by nobody.
+          // Nobody reads a copy that does not open.
           unreadable.add(id);
         }
       });
-      const refused = await renameAll(context, sealed, signal);
-      const taken = sealed.filter(({ renamed }) => !refused.has(renamed.file_id));
-      await context.revs?.note(new Map(taken.map(({ renamed, rev }) => [renamed.file_id, rev])));
-      for (const { renamed } of taken) marked.add(renamed.file_id);
+      const refused = await storeResealed(context, sealed, signal);
+      for (const { renamed } of sealed) if (!refused.has(renamed.file_id)) marked.add(renamed.file_id);
     }
-    // Those that another device changed, and copies that it made of a file before that was marked.
+    // Files that another device changed, and copies that it made of a file before the mark.
     left = await findUnmarked();
   }
   const others = left.map(({ record }) => paths.get(record.file_id) ?? record.file_id);
@@ -79,30 +79,24 @@ const isAboutFile = (error: unknown) =>
   /^(tampered|unsupported)$/.test(error.code) &&
   !(error instanceof TamperedError && error.aboutKeys);
 
-/** `changed`: by another device, since it was listed. */
+/** Returns `changed` if another device renamed the file since it was listed. */
 async function markFile(
   context: OpenContext,
   file: StoredFile,
-  head: ReadHead | undefined,
+  head: EncParams | undefined,
   signal?: AbortSignal,
 ): Promise<ResealedFile | 'done' | 'changed'> {
-  const { engine, api, keys, revs } = context;
-  const { record, inTrash } = file;
-  const answer =
-    head ??
-    (inTrash
-      ? await readTrashed(api, record.file_id, { signal })
-      : await readHead(api, record.file_id, signal));
-  const parsed = parseHeader(answer.encParams);
+  const { engine, keys } = context;
+  const { record } = file;
+  const before = head ?? (await readStoredHeader(context, file, signal));
+  const parsed = parseHeader(before.encParams);
   const master = await keys.master(parsed.epoch, signal);
-  const before = await describeFile(engine, parsed, master);
-  checkRecord(record, before);
-  const older = await revs?.check(record.file_id, before.metadata.rev);
-  if (older) throw older;
-  if (before.metadata.shared) return 'done';
-  const kind = await nameKind(context, record, before);
-  if (kind === 'other') return 'changed';
+  const described = await describeFile(engine, parsed, master);
+  checkRecord(record, described);
+  await requireRev(context, record.file_id, described);
+  if (described.metadata.shared) return 'done';
   const current = await keys.current(signal);
-  const header = await resealHeader(engine, parsed, master, current, () => ({ shared: true }));
-  return replacing(context, file, answer.encParamsText, header, { kind, master: current.key });
+  const change = () => ({ shared: true as const });
+  const next = await resealFile(context, file, before, { parsed, master, current, change });
+  return 'otherRev' in next ? 'changed' : next;
 }

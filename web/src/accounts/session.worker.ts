@@ -179,9 +179,9 @@ export class AccountSession {
   }
 
   #toKeep({ username, token, keys }: Szafa): StoredSession {
-    const { way } = keys;
-    const passkey = way.type === 'passkey' ? { passkey: way.id } : {};
-    return { username, token: token!, kek: this.#engine.keyOf(way.kek), ...passkey };
+    const { unlocker } = keys;
+    const passkey = unlocker.type === 'passkey' ? { passkey: unlocker.id } : {};
+    return { username, token: token!, kek: this.#engine.keyOf(unlocker.kek), ...passkey };
   }
 
   /** Keys are gone from here by then; a token that the service did not hear about expires by itself. */
@@ -214,7 +214,7 @@ export class AccountSession {
   async overview(): Promise<AccountOverview> {
     const { szafa } = this;
     const [bag, sessions, { totp, passkeys }, passkeysOffered] = await Promise.all([
-      szafa.keys.found(),
+      szafa.keys.fetchBag(),
       szafa.sessions(),
       szafa.factors(),
       this.offersPasskeys(),

@@ -43,7 +43,7 @@ async function turnOn(invocation: Invocation): Promise<void> {
     throw new CliError('factor-on', 'codes are on already', 'turn them off first: szafa factor totp off');
   }
   const proof = await proveAccount(invocation, szafa);
-  const hasRecovery = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
+  const hasRecovery = (await szafa.keys.fetchBag(signal))?.bag.recovery !== undefined;
   const secret = newTotpSecret(szafa.engine);
   const uri = totpUri(secret, account);
   const lines = [

@@ -51,7 +51,7 @@ export const rekey: Command = async (invocation) => {
   }
   if (accept.size > 0) throw new UsageError('nothing is under a retired master key', 'omit --accept-retired');
   const proof = await proveAccount(invocation, szafa);
-  const hadRecovery = (await szafa.keys.found(signal))?.bag.recovery !== undefined;
+  const hadRecovery = (await szafa.keys.fetchBag(signal))?.bag.recovery !== undefined;
   if (hadRecovery && flags['no-recovery']) {
     const message = 'this account has a recovery key, and a rekey creates a new one';
     throw new UsageError(message, 'omit --no-recovery');

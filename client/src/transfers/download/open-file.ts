@@ -74,7 +74,11 @@ export async function openUnnamed(
 }
 
 /** Throws if this device has seen a later `rev` of the file. */
-async function requireRev({ revs }: OpenContext, fileId: string, { metadata }: DescribedFile): Promise<void> {
+export async function requireRev(
+  { revs }: OpenContext,
+  fileId: string,
+  { metadata }: DescribedFile,
+): Promise<void> {
   const older = await revs?.check(fileId, metadata.rev);
   if (older) throw older;
 }

@@ -19,6 +19,7 @@ import { callerAddresses } from './platform/http/caller-address.ts';
 import { compileInitValidator, compileNoValidator, compilersFactory } from './platform/http/compilers.ts';
 import { guardConnections, sendContinue } from './platform/http/connection.ts';
 import { refuseConnection, sendError } from './platform/http/errors.ts';
+import type { Handler, Handlers } from './platform/http/handlers.ts';
 import { addPage, STRICT_TRANSPORT } from './platform/http/page.ts';
 import type { Params } from './platform/http/params.ts';
 import {
@@ -35,13 +36,7 @@ import { sharingHandlers } from './sharing/routes.ts';
 import { type VolumeHandler, volumeHandler } from './transfers/put.ts';
 import { transferHandlers } from './transfers/routes.ts';
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-
-function handlers(
-  handleVolume: VolumeHandler,
-  bodies: Bodies,
-  services: Services,
-): Record<RouteName, Handler> {
+function handlers(handleVolume: VolumeHandler, bodies: Bodies, services: Services): Handlers {
   const { config, log, metrics } = services;
   const address = callerAddresses(config.trustProxy, log);
   const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
@@ -167,7 +162,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
       ...(route.optionalBody ? { preValidation: orEmpty } : {}),
       ...(name === 'init' ? { validatorCompiler: compileInitValidator } : {}),
       ...(route.checkedLater ? { validatorCompiler: compileNoValidator } : {}),
-      handler: all[name],
+      handler: all[name] as Handler<FastifyRequest>,
     };
     to.route({ ...options, method: route.method, schema });
   };

@@ -6,10 +6,8 @@ import { Sessions } from './accounts/sessions.ts';
 import { TokenScope } from './accounts/token-scope.ts';
 import type { Config } from './config.ts';
 import { unblockStdout } from './fastlane/stdout.ts';
-import { Directories } from './files/directories.ts';
 import { Files } from './files/files.ts';
 import { Thumbnails } from './files/thumbnails.ts';
-import { Trash } from './files/trash.ts';
 import { Metadata } from './metadata.ts';
 import { guarded, Mode } from './operator/mode.ts';
 import { openSpace } from './platform/cluster/lending.ts';
@@ -64,13 +62,10 @@ export async function openServices(config: Config, processName: string, node = p
     onUpload: () => metrics.add('szafa_request_uploads_total', {}),
     onRefusal: (reason) => metrics.add('szafa_request_refusals_total', { reason }),
   });
-  const directories = new Directories(metadata);
-  const trash = new Trash(metadata);
   return {
     ...{ config, log, metrics, metadata, volumes, custody, mode, rateLimiter },
     ...{ accounts, sessions, tokenScope, accountDeletion, shares, requests },
-    ...{ directories, files, trash, thumbnails },
-    ...{ transfers, incomingVolumes, completion, singleVolumeFiles, pulls },
+    ...{ files, thumbnails, transfers, incomingVolumes, completion, singleVolumeFiles, pulls },
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@szafa/protocol';
-import type { NewShare } from '../src/sharing/share-rows.ts';
+import type { NewShare } from '../src/sharing/shares-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW, openSession } from './metadata.fixture.ts';
 import { newShareId, sharedFile } from './metadata.shares.ts';
@@ -23,10 +23,10 @@ export function receivedContract(stores: Stores): void {
 
   /** A share with this account, by somebody new. */
   async function given({ username }: Person, over: Partial<NewShare> = {}): Promise<NewShare> {
-    const share = await sharedFile(stores);
+    const { access: _, ...share } = await sharedFile(stores);
     await stores.sql.execute("UPDATE accounts SET identity = 'of the owner' WHERE username = ?", share.owner);
-    const next = { ...share, id: newShareId(), for: { username, letter: 'letter' }, ...over };
-    assert.equal(await stores.one.shares.create(next), 'created');
+    const next = { ...share, id: newShareId(), to: { username, letter: 'letter' }, ...over };
+    await stores.one.shares.create(next);
     return next;
   }
 
@@ -54,13 +54,15 @@ export function receivedContract(stores: Stores): void {
     const own = (await shares.list(share.owner)).find(({ id }) => id === share.id)!;
     assert.equal(own.recipient, ann.username);
     // The same again is no other one; for somebody else, or with another letter, it is.
-    assert.equal(await shares.create(share), 'created');
+    await shares.create(share);
+    const taken = { status: 409, message: /exists already/ };
     for (const to of [
       { username: ben.username, letter: 'letter' },
       { username: ann.username, letter: 'other' },
     ])
-      assert.equal(await shares.create({ ...share, for: to }), 'taken');
-    assert.equal(await shares.create({ ...share, for: { accessHash: 'x' } }), 'taken');
+      await assert.rejects(shares.create({ ...share, to }), taken);
+    const { to: _, ...byLink } = share;
+    await assert.rejects(shares.create({ ...byLink, access: 'x' }), taken);
   });
 
   test('nothing is shared with who is not there, or has no keys, nor by who has none', async () => {
@@ -74,11 +76,11 @@ export function receivedContract(stores: Stores): void {
     const { shares, accountRecords, deletions } = stores.one;
     await accountRecords.setDisabled(disabled.username, true, NOW, 'operator');
     await deletions.begin(gone.username, { actor: 'account', now: NOW });
-    const to = (username: string) => ({ ...share, id: newShareId(), for: { username, letter: 'letter' } });
+    const to = (username: string) => ({ ...share, id: newShareId(), to: { username, letter: 'letter' } });
     for (const username of [fresh('u'), keyless.username, disabled.username, gone.username])
-      assert.equal(await shares.create(to(username)), 'unknown account');
+      await assert.rejects(shares.create(to(username)), { status: 404, message: /account of this name/ });
     await stores.sql.execute('UPDATE accounts SET identity = NULL WHERE username = ?', share.owner);
-    assert.equal(await shares.create(to(ann.username)), 'owner has no identity');
+    await assert.rejects(shares.create(to(ann.username)), { status: 409, message: /no public keys/ });
   });
 
   test('an account is given no more than it may have, by one or by all', async () => {
@@ -99,15 +101,16 @@ export function receivedContract(stores: Stores): void {
           );
       });
     };
+    const full = { status: 409, message: /recipient has reached/ };
     await fill(ofOne - 1);
-    assert.equal(await stores.one.shares.create(next(share)), 'too many for recipient');
-    assert.equal(await stores.one.shares.create(next(other)), 'created');
+    await assert.rejects(stores.one.shares.create(next(share)), full);
+    await stores.one.shares.create(next(other));
     await stores.sql.execute("UPDATE shares SET account_id = 'others' WHERE recipient_id = ?", ann.accountId);
     await fill(ofAll - ofOne - 2);
-    assert.equal(await stores.one.shares.create(next(other)), 'too many for recipient');
+    await assert.rejects(stores.one.shares.create(next(other)), full);
     // What has ended counts no more.
     assert.ok(await stores.one.shares.end(share.id, NOW, 'account', share.owner));
-    assert.equal(await stores.one.shares.create(next(other)), 'created');
+    await stores.one.shares.create(next(other));
   });
 
   test('it ends for both, whoever of the two ends it', async () => {

@@ -13,9 +13,10 @@ export function requestsContract(stores: Stores): void {
     const owner = fresh('u');
     const { account_id: accountId } = await openSession(stores, fresh('t'), owner, NOW);
     const id = randomBytes(16).toString('base64url');
-    const texts = { id, header: 'header', accessHash: fresh('a'), own: 'own' };
-    const request = { owner, accountId, ...texts, files: 3, bytes: 100, now: NOW, expiresAt: null, ...over };
-    assert.equal(await stores.one.requests.create(request), 'created');
+    const texts = { id, header: 'header', access: fresh('a'), own: 'own' };
+    const most = { max_files: 3, max_bytes: 100 };
+    const request = { owner, accountId, ...texts, ...most, now: NOW, expiresAt: null, ...over };
+    await stores.one.requests.create(request);
     return request;
   }
 
@@ -76,19 +77,19 @@ export function requestsContract(stores: Stores): void {
     // One that is given up counts no more.
     assert.ok(await stores.one.transfers.remove(transferId, ['uploading'], NOW));
     assert.equal(await visit(tokenHash, transferId), undefined);
-    const found = await stores.two.requests.find(request.id, request.accessHash, NOW);
+    const found = await stores.two.requests.find(request.id, request.access, NOW);
     assert.ok(found && 'begun' in found);
     assert.deepEqual([found.begun, found.begun_bytes], [1, 10]);
     assert.equal(await stores.two.requests.find(request.id, fresh('a'), NOW), undefined);
   });
 
   test('nobody passes the limits of a request, however many begin at once', async () => {
-    const request = await asked({ files: 4 });
+    const request = await asked({ max_files: 4 });
     const all = await Promise.all(
       Array.from({ length: 10 }, (_, at) => begin(request, { store: at % 2 ? stores.one : stores.two })),
     );
     assert.equal(all.filter(({ result }) => result === 'created').length, 4);
-    const small = await asked({ files: 100, bytes: 35 });
+    const small = await asked({ max_files: 100, max_bytes: 35 });
     const many = await Promise.all(
       Array.from({ length: 10 }, (_, at) => begin(small, { store: at % 2 ? stores.one : stores.two })),
     );
@@ -100,7 +101,7 @@ export function requestsContract(stores: Stores): void {
   });
 
   test('one address cannot use up a request, however many it begins at once', async () => {
-    const request = await asked({ files: 20, bytes: 1000 });
+    const request = await asked({ max_files: 20, max_bytes: 1000 });
     const all = await Promise.all(
       Array.from({ length: 8 }, (_, at) =>
         begin(request, { from: 'one', store: at % 2 ? stores.one : stores.two }),
@@ -146,7 +147,7 @@ export function requestsContract(stores: Stores): void {
     assert.equal((await begin(ended)).result, 'ended');
     assert.equal(await visit(tokenHash, transferId), undefined);
     assert.deepEqual(await requests.list(ended.owner), []);
-    assert.deepEqual(await requests.find(ended.id, ended.accessHash, NOW), { ending: 'ended' });
+    assert.deepEqual(await requests.find(ended.id, ended.access, NOW), { ending: 'ended' });
     const expired = await asked({ expiresAt: NOW + 10 });
     const late = await begin(expired);
     const before = (await requests.abandonedUploads(NOW, 1000)).map(({ transfer_id }) => transfer_id);
@@ -154,16 +155,16 @@ export function requestsContract(stores: Stores): void {
     await requests.expire(NOW + 10, NOW - DAY_MS);
     const after = (await requests.abandonedUploads(NOW, 1000)).map(({ transfer_id }) => transfer_id);
     assert.ok(after.includes(late.transferId));
-    assert.deepEqual(await requests.find(expired.id, expired.accessHash, NOW), { ending: 'expired' });
+    assert.deepEqual(await requests.find(expired.id, expired.access, NOW), { ending: 'expired' });
     await requests.expire(NOW + 10, NOW + 11);
-    assert.equal(await requests.find(expired.id, expired.accessHash, NOW), undefined);
+    assert.equal(await requests.find(expired.id, expired.access, NOW), undefined);
   });
 
   test('requests go with their account', async () => {
     const request = await asked();
     await begin(request);
     const leaving = await stores.one.deletions.begin(request.owner, { actor: 'account', now: NOW });
-    assert.equal(await stores.two.requests.find(request.id, request.accessHash, NOW), undefined);
+    assert.equal(await stores.two.requests.find(request.id, request.access, NOW), undefined);
     assert.equal(await stores.one.deletions.removeRequests(leaving!, 10), 1);
     assert.equal(await stores.one.deletions.removeRequests(leaving!, 10), 0);
   });

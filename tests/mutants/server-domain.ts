@@ -404,8 +404,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a clone passes the quota',
     file: 'server/src/files/files.ts',
-    find: 'leaseUntil: this.#now() + LEASE_MS }, this.#quota)',
-    replace: 'leaseUntil: this.#now() + LEASE_MS })',
+    find: 'leaseUntil: Date.now() + LEASE_MS }, this.#quota)',
+    replace: 'leaseUntil: Date.now() + LEASE_MS })',
     tests: ['tests/blackbox/quota.test.ts'],
     only: 'SZ_QUOTA_ENFORCE',
   },

@@ -136,22 +136,22 @@ export const mutants: Mutant[] = [
   {
     name: 'a directory may have two clones of the same file',
     file: 'server/src/files/file-changes-table.ts',
-    find: "      if (clones.length > 0) return 'exists';\n",
+    find: "      if (await exists(tx, clones, source.file_id, target.owner, target.dirId)) return 'exists';\n",
     replace: '',
     tests: [SQLITE, 'tests/blackbox/clone.test.ts'],
   },
   {
     name: 'a clone is filed though its lease was lost',
     file: 'server/src/files/file-changes-table.ts',
-    find: "      if (leases.length === 0) return 'lease lost';\n",
-    replace: '',
+    find: "      if ((await tx.execute(lease, target.fileId)).length === 0) return 'lease lost';\n",
+    replace: '      await tx.execute(lease, target.fileId);\n',
     tests: [SQLITE],
   },
   {
     name: 'a record comes back though the sweeper has its volumes',
     file: 'server/src/files/file-changes-table.ts',
-    find: '      if (leases.length === 0) return;\n',
-    replace: '',
+    find: '      if ((await tx.execute(lease, file.file_id, notBefore)).length === 0) return;\n',
+    replace: '      await tx.execute(lease, file.file_id, notBefore);\n',
     tests: [SQLITE],
   },
   {

@@ -148,9 +148,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'what is in the trash is served to visitors',
-    file: 'server/src/sharing/share-rows.ts',
-    find: ' AND f.owner = s.owner AND f.trashed_at = 0',
-    replace: ' AND f.owner = s.owner',
+    file: 'server/src/sharing/shares-table.ts',
+    find: ' AND f.owner = l.owner AND f.trashed_at = 0',
+    replace: ' AND f.owner = l.owner',
     tests: [BLACKBOX],
   },
   {
@@ -198,8 +198,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a ticket reads on when the account is disabled that it was shared with',
     file: 'server/src/sharing/shares-table.ts',
-    find: ' OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id AND ',
-    replace: ' OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = s.recipient_id OR ',
+    find: ' OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = l.recipient_id AND ',
+    replace: ' OR EXISTS (SELECT 1 FROM accounts r WHERE r.account_id = l.recipient_id OR ',
     tests: [CONTRACT],
   },
   {

@@ -66,7 +66,7 @@ export const mutants: Mutant[] = [
   {
     name: 'what is kept beside a share is replaced whatever is there',
     file: 'server/src/sharing/shares-table.ts',
-    find: "if (createHash('sha256').update(share.own).digest('hex') !== match) return 'changed';",
+    find: "if (hash('sha256', share.own, 'hex') !== match) return 'changed';",
     replace: '',
     tests: ['tests/blackbox/shares.test.ts'],
   },
@@ -102,8 +102,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a second thumbnail takes the place of the first',
     file: 'server/src/files/thumbnails-table.ts',
-    find: "'thumbnail IS NULL AND trashed_at = 0'",
-    replace: "'trashed_at = 0'",
+    find: 'WHERE thumbnail IS NULL AND trashed_at = 0',
+    replace: 'WHERE trashed_at = 0',
     tests: [THUMBNAILS],
   },
   {

@@ -8,6 +8,10 @@ export const ADMIN_ACCOUNT = 'admin';
 export const NO_ACCOUNT = 'none';
 export const isAdmin = (accountId: string) => accountId === ADMIN_ACCOUNT;
 
+/** Whether an account is neither being deleted nor disabled; `account` is its alias. */
+export const isUsable = (account: string) =>
+  `${account}.deleting_since IS NULL AND ${account}.disabled_at IS NULL`;
+
 /** Selects an account that is not being deleted, and keeps it so until the transaction ends. */
 export const liveAccount = ({ forShare }: Dialect) =>
   `SELECT 1 FROM accounts WHERE account_id = ? AND deleting_since IS NULL ${forShare}`;

@@ -23,7 +23,7 @@ export class TokenScope {
   ): Promise<void> {
     const ownOnly = own && scope !== 'full';
     if (onlyDir === null && !ownOnly) return;
-    const file = await this.#metadata.files.location(fileId);
+    const [file] = await this.#metadata.files.locations([fileId]);
     if (file?.owner !== username) return;
     if (onlyDir !== null && file.dir_id !== onlyDir) throw otherDirectory();
     if (ownOnly && (await this.#metadata.transfers.creatorSession(fileId)) !== sessionId)

@@ -1,4 +1,4 @@
-import { ADMIN, limits } from '@szafa/protocol';
+import { ADMIN, type Directory, limits } from '@szafa/protocol';
 import {
   ADMIN_ACCOUNT,
   type Lookup,
@@ -8,21 +8,15 @@ import {
   type SessionRow,
   sessionOf,
 } from '../accounts/account-rows.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { readPages } from '../platform/sql/pages.ts';
-import { Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, exists, first, Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
 import { markAccountStale, markDirStale } from '../upkeep/documents-table.ts';
 import { joinHalves, moveUsageToRoot, recordChange } from './quota.ts';
-import { tooManyDirs } from './refusals.ts';
+import { takenDir, unknownDir } from './refusals.ts';
 
-export interface DirectoryRow {
-  dir_id: number;
-  name: string;
-  owner: string;
-  created_at: number;
-  file_count: number;
-  size: bigint;
-}
+export type DirectoryRow = Omit<Directory, 'created_at' | 'size'> & { created_at: number; size: bigint };
 
 /** With `d` for the directory and `u` for its sums, which are null if it never had a file. */
 const WITH_SUMS = `d.dir_id, d.name, d.created_at, u.files,
@@ -53,32 +47,21 @@ const toDirectory =
 function mergeSums(dirs: DirectoryRow[]): DirectoryRow[] {
   const byId = new Map<number, DirectoryRow>();
   for (const dir of dirs) {
-    const first = byId.get(dir.dir_id);
-    if (!first) byId.set(dir.dir_id, dir);
-    else {
-      first.file_count += dir.file_count;
-      first.size += dir.size;
-    }
+    const { file_count = 0, size = 0n } = byId.get(dir.dir_id) ?? {};
+    byId.set(dir.dir_id, { ...dir, file_count: file_count + dir.file_count, size: size + dir.size });
   }
   return [...byId.values()];
 }
 
 /** Locks a directory of this owner until the transaction ends; false if there is none. The root needs no lock. */
 export async function lockDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
-  if (dirId === 0) return true;
-  const rows = await tx.query(
-    `SELECT dir_id FROM dirs WHERE dir_id = ? AND owner = ? ${tx.dialect.forUpdate}`,
-    dirId,
-    owner,
-  );
-  return rows.length === 1;
+  const text = `SELECT dir_id FROM dirs WHERE dir_id = ? AND owner = ? ${tx.dialect.forUpdate}`;
+  return dirId === 0 || exists(tx, text, dirId, owner);
 }
 
 /** The same for a directory of any owner. */
-export async function lockAnyDir(tx: Sql, dirId: number): Promise<boolean> {
-  const rows = await tx.query(`SELECT dir_id FROM dirs WHERE dir_id = ? ${tx.dialect.forUpdate}`, dirId);
-  return rows.length === 1;
-}
+export const lockAnyDir = (tx: Sql, dirId: number) =>
+  exists(tx, `SELECT 1 FROM dirs WHERE dir_id = ? ${tx.dialect.forUpdate}`, dirId);
 
 const INSERT = `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
   ON CONFLICT (owner, name) DO NOTHING RETURNING dir_id`;
@@ -99,11 +82,8 @@ export class DirectoriesTable extends Queries {
       await markAccountStale(tx, owner);
       await recordChange(tx, owner);
       // Counted after `recordChange` has locked the owner's sums, so that concurrent calls count one after the other.
-      const [count] = await tx.query<{ count: number }>(
-        'SELECT COUNT(*) AS count FROM dirs WHERE owner = ?',
-        owner,
-      );
-      if (count!.count > most) throw tooManyDirs();
+      if ((await countUpToLimit(tx, 'dirs WHERE owner = ?', owner)) > most)
+        throw new ApiError(409, 'you have too many directories; delete some of them');
       return row.dir_id;
     });
   }
@@ -141,28 +121,20 @@ export class DirectoriesTable extends Queries {
     };
   }
 
-  rename(
-    owner: string,
-    dirId: number,
-    { name, match }: { name: string; match: string },
-  ): Promise<'renamed' | 'no directory' | 'changed' | 'taken'> {
+  rename(owner: string, dirId: number, { name, match }: { name: string; match: string }): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const [dir] = await tx.query<{ name: string }>(
-        `SELECT name FROM dirs WHERE dir_id = ? AND owner = ? ${tx.dialect.forUpdate}`,
-        dirId,
-        owner,
-      );
-      if (!dir) return 'no directory';
-      if (dir.name !== match) return 'changed';
-      if (dir.name === name) return 'renamed';
+      const text = `SELECT name FROM dirs WHERE dir_id = ? AND owner = ? ${tx.dialect.forUpdate}`;
+      const dir = await first<{ name: string }>(tx, text, dirId, owner);
+      if (!dir) throw unknownDir();
+      if (dir.name !== match) throw new ApiError(412, 'the directory has been renamed in the meantime');
+      if (dir.name === name) return;
       // A row with the new name for a moment: a concurrent `create` of this name waits for it and then finds the name taken.
       const [placeholder] = await tx.execute<{ dir_id: number }>(INSERT, owner, name, 0);
-      if (!placeholder) return 'taken';
+      if (!placeholder) throw takenDir();
       await tx.execute('DELETE FROM dirs WHERE dir_id = ?', placeholder.dir_id);
       await tx.execute('UPDATE dirs SET name = ? WHERE dir_id = ?', name, dirId);
       await markAccountStale(tx, owner);
       await recordChange(tx, owner);
-      return 'renamed';
     });
   }
 
@@ -173,12 +145,8 @@ export class DirectoriesTable extends Queries {
 
 /** Deletes a directory. Its files, also those in the trash, and its open transfers move to the root. False if the owner has no such directory. */
 export async function removeDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
-  const removed = await tx.execute(
-    'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id',
-    dirId,
-    owner,
-  );
-  if (removed.length === 0) return false;
+  const text = 'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id';
+  if ((await tx.execute(text, dirId, owner)).length === 0) return false;
   // Transfers before files: one that completes in between has left its file for the statements below.
   await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
   await markDirStale(tx, dirId);

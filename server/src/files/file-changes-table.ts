@@ -2,10 +2,18 @@
  * Every change of a file's record. Locks are taken in one order, so that two transactions cannot wait for each other: account,
  * directories by number, files by id, sums (quota.ts).
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type NewName, toBase64 } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, requireLiveAccount } from '../accounts/account-rows.ts';
-import { insertInto, Queries, Rollback, rollbackReason, type Sql } from '../platform/sql/sql.ts';
+import {
+  exists,
+  first,
+  insertInto,
+  Queries,
+  Rollback,
+  rollbackReason,
+  type Sql,
+} from '../platform/sql/sql.ts';
 import { insertTransfer, removeTransferOf, type TransferRow } from '../transfers/transfer-rows.ts';
 import { copyVolumes } from '../transfers/volumes-table.ts';
 import { markStale } from '../upkeep/documents-table.ts';
@@ -32,19 +40,13 @@ export async function insertFile(tx: Sql, file: NewFile): Promise<void> {
   await moveUsage(tx, [{ ...file, extra: extraOf(file), from: 'nowhere', to: countedIn(file) }]);
 }
 
-export type LockedFile = Pick<
-  FileRow,
-  'file_id' | 'owner' | 'dir_id' | 'size' | 'stored_size' | 'trashed_at'
-> & { extra: number };
+type LockedColumns = 'file_id' | 'owner' | 'dir_id' | 'size' | 'stored_size' | 'trashed_at';
+export type LockedFile = Pick<FileRow, LockedColumns> & { extra: number };
 
 export const LOCKED_COLUMNS = `file_id, owner, dir_id, size, stored_size, trashed_at, ${EXTRA} AS extra`;
 
 /** Locks files of any owner until the transaction ends, in the order of their ids. */
-export function lockFiles<Row = LockedFile>(
-  tx: Sql,
-  ids: string[],
-  columns = LOCKED_COLUMNS,
-): Promise<Row[]> {
+export function lockFiles<Row = LockedFile>(tx: Sql, ids: string[], columns = LOCKED_COLUMNS) {
   return tx.query<Row>(
     `SELECT ${columns} FROM files WHERE file_id ${tx.dialect.inJsonList}
      ORDER BY file_id ${tx.dialect.forUpdate}`,
@@ -59,22 +61,17 @@ export async function removeFiles(tx: Sql, files: LockedFile[], now: number): Pr
   const ids = JSON.stringify(files.map(({ file_id }) => file_id));
   await tx.execute(
     `INSERT INTO garbage (file_id, not_before) SELECT file_id, CAST(? AS BIGINT) FROM files WHERE ${among}`,
-    now,
-    ids,
+    ...[now, ids],
   );
   await tx.execute(`DELETE FROM files WHERE ${among}`, ids);
-  const transfers = await tx.execute<{ transfer_id: string }>(
-    `DELETE FROM transfers WHERE ${among} RETURNING transfer_id`,
-    ids,
-  );
+  const text = `DELETE FROM transfers WHERE ${among} RETURNING transfer_id`;
+  const transfers = await tx.execute<{ transfer_id: string }>(text, ids);
   await tx.execute(
     `DELETE FROM pulls WHERE lease_until = 0 AND transfer_id ${tx.dialect.inJsonList}`,
     JSON.stringify(transfers.map(({ transfer_id }) => transfer_id)),
   );
-  await moveUsage(
-    tx,
-    files.map((file) => ({ ...file, from: countedIn(file), to: 'nowhere' })),
-  );
+  const moves = files.map((file) => ({ ...file, from: countedIn(file), to: 'nowhere' as const }));
+  await moveUsage(tx, moves);
 }
 
 /** A file that was removed, with the transfer that created it. */
@@ -84,7 +81,7 @@ export interface RemovedFile {
   transfer: TransferRow | undefined;
 }
 
-interface CloneTarget {
+export interface CloneTarget {
   fileId: string;
   owner: string;
   dirId: number;
@@ -172,12 +169,8 @@ export class FileChangesTable extends Queries {
   restore({ file, accountId, transfer }: RemovedFile, notBefore: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
-      const leases = await tx.execute(
-        'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id',
-        file.file_id,
-        notBefore,
-      );
-      if (leases.length === 0) return;
+      const lease = 'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id';
+      if ((await tx.execute(lease, file.file_id, notBefore)).length === 0) return;
       // Of any owner: a file without an owner, or completed by another account, may be in someone else's directory.
       const dirId = (await lockAnyDir(tx, file.dir_id)) ? file.dir_id : 0;
       // The directory may have changed, and the sweeper may have removed the manifest of a file without a record.
@@ -198,13 +191,9 @@ export class FileChangesTable extends Queries {
       if (!(await lockDir(tx, target.owner, target.dirId))) return 'no directory';
       // Waits for a clone of this file that is finishing, so that the next query sees it.
       await lockFile(tx, source.file_id);
-      const clones = await tx.query(
-        'SELECT file_id FROM files WHERE cloned_from = ? AND owner = ? AND dir_id = ? AND trashed_at = 0',
-        source.file_id,
-        target.owner,
-        target.dirId,
-      );
-      if (clones.length > 0) return 'exists';
+      const clones =
+        'SELECT file_id FROM files WHERE cloned_from = ? AND owner = ? AND dir_id = ? AND trashed_at = 0';
+      if (await exists(tx, clones, source.file_id, target.owner, target.dirId)) return 'exists';
       const [counted, extra] = [countedOf(source), extraOf(source)];
       if (quota !== undefined) {
         await lockUsage(tx, target.owner);
@@ -213,12 +202,8 @@ export class FileChangesTable extends Queries {
       const inserted = await tx.execute(
         `INSERT INTO garbage (file_id, not_before, clone_key, owner, clone_bytes, clone_extra_bytes) VALUES (?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING RETURNING file_id`,
-        target.fileId,
-        target.leaseUntil,
-        `clone ${source.file_id} ${target.owner} ${target.dirId}`,
-        target.owner,
-        counted,
-        extra,
+        ...[target.fileId, target.leaseUntil, `clone ${source.file_id} ${target.owner} ${target.dirId}`],
+        ...[target.owner, counted, extra],
       );
       return inserted.length === 1 ? 'begun' : 'exists';
     });
@@ -234,22 +219,13 @@ export class FileChangesTable extends Queries {
       const sourceId = copied.file_id;
       const source = await lockFile(tx, sourceId);
       if (!source || source.trashed_at > 0) return 'source vanished';
-      const leases = await tx.execute(
-        'DELETE FROM garbage WHERE file_id = ? AND clone_key IS NOT NULL RETURNING file_id',
-        target.fileId,
-      );
-      if (leases.length === 0) return 'lease lost';
+      const lease = 'DELETE FROM garbage WHERE file_id = ? AND clone_key IS NOT NULL RETURNING file_id';
+      if ((await tx.execute(lease, target.fileId)).length === 0) return 'lease lost';
       await copyVolumes(tx, sourceId, target.fileId);
       const { seq: _, ...row } = source;
       await insertFile(tx, {
-        ...row,
-        file_id: target.fileId,
-        owner: target.owner,
-        dir_id: dirId,
-        created_at: target.now,
-        cloned_from: sourceId,
-        rev: 0,
-        thumbnail: copied.thumbnail,
+        ...{ ...row, file_id: target.fileId, owner: target.owner, dir_id: dirId },
+        ...{ created_at: target.now, cloned_from: sourceId, rev: 0, thumbnail: copied.thumbnail },
       });
       // The manifest was written before, for the intended directory and the source as it was copied.
       if (dirId !== target.dirId || source.rev !== copied.rev) await markStale(tx, target.fileId, 0);
@@ -259,7 +235,7 @@ export class FileChangesTable extends Queries {
 }
 
 const digestOf = (encParams: string | undefined) =>
-  encParams === undefined ? undefined : createHash('sha256').update(toBase64(encParams)).digest('hex');
+  encParams === undefined ? undefined : hash('sha256', toBase64(encParams), 'hex');
 
 /** Locks the directories that files move to, in the order of their numbers; false if the caller lacks one. */
 async function lockDirs(tx: Sql, caller: string, names: NewName[]): Promise<boolean> {
@@ -275,19 +251,12 @@ async function moveBetween(tx: Sql, fileId: string, from: number, to: number): P
   const [row] = await tx.execute<{ rev: number }>(
     `UPDATE files SET dir_id = ?, rev = rev + 1
      WHERE file_id = ? AND dir_id = ? AND trashed_at = 0 RETURNING rev`,
-    to,
-    fileId,
-    from,
+    ...[to, fileId, from],
   );
   if (!row) return false;
   await markStale(tx, fileId, row.rev);
   return true;
 }
 
-async function lockFile(tx: Sql, fileId: string): Promise<FileRow | undefined> {
-  const [file] = await tx.query<FileRow>(
-    `SELECT ${COLUMNS} FROM files WHERE file_id = ? ${tx.dialect.forUpdate}`,
-    fileId,
-  );
-  return file;
-}
+const lockFile = (tx: Sql, fileId: string) =>
+  first<FileRow>(tx, `SELECT ${COLUMNS} FROM files WHERE file_id = ? ${tx.dialect.forUpdate}`, fileId);

@@ -1,6 +1,6 @@
 import { ADMIN, limits, type Volume } from '@szafa/protocol';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/account-rows.ts';
-import { Queries, type Value } from '../platform/sql/sql.ts';
+import { first, Queries, type Value } from '../platform/sql/sql.ts';
 import { ENTRY, findVolume, listVolumes, parseEntry, placeOf } from '../transfers/volumes-table.ts';
 import { thumbnailOf } from './thumbnails-table.ts';
 
@@ -39,14 +39,12 @@ export const isOwn = (caller: string, { owner }: Pick<FileRow, 'owner'>) =>
   owner === caller || (caller === ADMIN && owner === '');
 
 /** A file as lists show it. */
-export type FileListRow = Omit<
-  FileRow,
-  'enc_params' | 'stored_size' | 'cloned_from' | 'rev' | 'thumbnail'
-> & {
+export interface FileListRow
+  extends Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev' | 'thumbnail'> {
   dir_name: string;
   /** Only on request. */
   enc_params?: string;
-};
+}
 
 export interface ListOptions {
   dirId?: number | undefined;
@@ -99,20 +97,14 @@ export function readableAt(idx: number) {
   return { start, block, parse };
 }
 
-export type FileLocation = Pick<FileRow, 'owner' | 'dir_id'>;
+type FileLocation = Pick<FileRow, 'owner' | 'dir_id'>;
 export type NumberedFile = Pick<FileRow, 'seq' | 'file_id' | 'owner' | 'chunk_count' | 'thumbnail'>;
 
 /** Reads files. Changes are in file-changes-table.ts and trash-table.ts. */
 export class FilesTable extends Queries {
   /** Also finds a file in the trash. */
-  async get(fileId: string): Promise<FileRow | undefined> {
-    const [row] = await this.sql.query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
-    return row;
-  }
-
-  async location(fileId: string): Promise<FileLocation | undefined> {
-    const text = 'SELECT owner, dir_id FROM files WHERE file_id = ?';
-    return (await this.sql.query<FileLocation>(text, fileId))[0];
+  get(fileId: string): Promise<FileRow | undefined> {
+    return first<FileRow>(this.sql, `SELECT ${COLUMNS} FROM files WHERE file_id = ?`, fileId);
   }
 
   locations(ids: string[]): Promise<FileLocation[]> {
@@ -136,9 +128,7 @@ export class FilesTable extends Queries {
     const { start, block, parse } = readableAt(idx);
     const [row] = await this.sql.query<ReadableRow>(
       `SELECT ${READABLE} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ? AND f.trashed_at = 0`,
-      start,
-      block,
-      fileId,
+      ...[start, block, fileId],
     );
     return row && parse(row);
   }
@@ -151,10 +141,7 @@ export class FilesTable extends Queries {
         const { start, block, parse } = readableAt(idx);
         const [row] = await this.sql.query<SessionRow & (ReadableRow | { owner: null })>(
           SESSION_AND_FILE,
-          start,
-          fileId,
-          block,
-          tokenHash,
+          ...[start, fileId, block, tokenHash],
         );
         if (!row) return undefined;
         return { ...sessionOf(row), file: row.owner === null ? undefined : parse(row) };
@@ -173,9 +160,7 @@ export class FilesTable extends Queries {
     return this.sql.query<NumberedFile>(
       `SELECT seq, file_id, owner, chunk_count, thumbnail FROM files WHERE seq >= ? AND seq <= ?
        ORDER BY seq LIMIT ?`,
-      from,
-      until,
-      limit,
+      ...[from, until, limit],
     );
   }
 
@@ -193,11 +178,9 @@ export class FilesTable extends Queries {
   }
 
   /** One page, newest first. */
-  list(
-    caller: string,
-    { dirId, headers, before = Number.MAX_SAFE_INTEGER, limit }: ListOptions,
-  ): Promise<FileListRow[]> {
-    const { select, params } = selectList(caller, { dirId, headers });
+  list(caller: string, options: ListOptions): Promise<FileListRow[]> {
+    const { before = Number.MAX_SAFE_INTEGER, limit } = options;
+    const { select, params } = selectList(caller, options);
     return this.sql.query<FileListRow>(
       `${select} AND f.trashed_at = 0 AND f.seq < ? ORDER BY f.seq DESC LIMIT ?`,
       ...[...params, before, limit],

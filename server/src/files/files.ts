@@ -1,4 +1,4 @@
-import { checkNames, type NamesBody, type Volume } from '@szafa/protocol';
+import { checkNames, type NamesBody } from '@szafa/protocol';
 import type { AccountRef } from '../accounts/sessions.ts';
 import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
@@ -7,9 +7,10 @@ import { isOsError, StoreUnavailable } from '../platform/errors.ts';
 import { ApiError, DetailError } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
 import { collectInTurns } from '../platform/parallel.ts';
-import type { VolumePlace, VolumeStore } from '../platform/volumes/store.ts';
+import type { VolumeStore } from '../platform/volumes/store.ts';
 import type { Custody } from '../upkeep/custody.ts';
 import { type OpenContent, openDigests } from './download.ts';
+import type { CloneTarget } from './file-changes-table.ts';
 import { type FileRow, isOwn, type ReadableFile } from './files-table.ts';
 import { readManifest } from './manifest.ts';
 import { badDirectory, CloneExists, overQuota, unknownFile, unknownVolume } from './refusals.ts';
@@ -18,29 +19,19 @@ import { withThumbnail } from './thumbnails-table.ts';
 /** How long a removal or a clone may be silent before the sweeper takes over. */
 const LEASE_MS = 30_000;
 
-interface CloneTarget {
-  fileId: string;
-  owner: string;
-  accountId: string;
-  dirId: number;
-}
-
 interface Dependencies {
   metadata: Metadata;
   volumes: VolumeStore;
   space: DiskSpace;
   config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>;
   custody: Pick<Custody, 'mayRemove'>;
-  now?: () => number;
 }
 
 export class Files {
   readonly #deps: Dependencies;
-  readonly #now: () => number;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
   }
 
   /** Finds a file of the caller. `inTrash`: also one in the trash, which can only be deleted. */
@@ -51,12 +42,7 @@ export class Files {
   }
 
   /** Opens a volume of a file that was read together with the session; `whole`: all of it will be sent. */
-  async openVolume(
-    fileId: string,
-    found: ReadableFile | undefined,
-    caller: string,
-    whole: boolean,
-  ): Promise<OpenContent & { file: ReadableFile }> {
+  async openVolume(fileId: string, found: ReadableFile | undefined, caller: string, whole: boolean) {
     const { file, known } = requireReadable(found, caller);
     const volume = await this.#deps.volumes.open(fileId, known, whole);
     if (!volume) throw unknownVolume();
@@ -64,11 +50,7 @@ export class Files {
   }
 
   /** Makes the checks of `openVolume` and returns where another program can read the volume. */
-  locateVolume(
-    fileId: string,
-    found: ReadableFile | undefined,
-    caller: string,
-  ): { file: ReadableFile; sha256: string; place: VolumePlace } {
+  locateVolume(fileId: string, found: ReadableFile | undefined, caller: string) {
     const { file, known } = requireReadable(found, caller);
     return { file, sha256: known.sha256, place: this.#deps.volumes.locate(fileId, known) };
   }
@@ -105,7 +87,7 @@ export class Files {
       this.find(fileId, caller, { inTrash: true }),
       custody.mayRemove(),
     ]);
-    const leaseUntil = this.#now() + (mayRemove ? LEASE_MS : 0);
+    const leaseUntil = Date.now() + (mayRemove ? LEASE_MS : 0);
     const removed = await metadata.fileChanges.remove(fileId, leaseUntil).catch(notRemoved);
     if (!removed) throw unknownFile();
     // The volumes are garbage now; the sweeper removes them when custody allows it.
@@ -131,17 +113,17 @@ export class Files {
     }
   }
 
-  async #clone(source: FileRow, target: CloneTarget): Promise<string> {
+  async #clone(source: FileRow, target: CloneTarget & { accountId: string }): Promise<string> {
     const { fileChanges, garbage } = this.#deps.metadata;
     const begun = await fileChanges
-      .beginClone(source, { ...target, leaseUntil: this.#now() + LEASE_MS }, this.#quota)
+      .beginClone(source, { ...target, leaseUntil: Date.now() + LEASE_MS }, this.#quota)
       .catch(notCopied);
     if (begun === 'no directory') throw badDirectory();
     if (begun === 'over quota') throw new ApiError(507, 'the copy would exceed your quota');
     if (begun === 'exists') throw new CloneExists();
     const renewal = setInterval(() => {
       // `finishClone` reports a lost lease.
-      garbage.extendLease(target.fileId, this.#now() + LEASE_MS).catch(() => undefined);
+      garbage.extendLease(target.fileId, Date.now() + LEASE_MS).catch(() => undefined);
     }, LEASE_MS / 6);
     try {
       return await this.#copy(source, target);
@@ -166,7 +148,7 @@ export class Files {
 
   async #copy(source: FileRow, target: CloneTarget): Promise<string> {
     const { metadata, volumes: store } = this.#deps;
-    const now = this.#now();
+    const now = Date.now();
     try {
       const volumes = await metadata.files.volumes(source.file_id);
       await store.copy(source.file_id, target.fileId, withThumbnail(volumes, source));
@@ -191,10 +173,7 @@ export class Files {
   }
 }
 
-function requireReadable(
-  found: ReadableFile | undefined,
-  caller: string,
-): { file: ReadableFile; known: Volume } {
+function requireReadable(found: ReadableFile | undefined, caller: string) {
   const file = requireOwned(found, caller);
   if (!file.volume) throw unknownVolume();
   return { file, known: file.volume };
@@ -207,14 +186,12 @@ function requireOwned<File extends { owner: string }>(file: File | undefined, ca
   return file;
 }
 
-/** "409 {error} when the copy fails" */
-function notCopied(cause: unknown): never {
-  if (!isOsError(cause)) throw cause;
-  throw new ApiError(409, 'the file could not be copied', { cause });
-}
-
-/** "409 {error} on an OS failure during removal" */
-function notRemoved(cause: unknown): never {
-  if (!isOsError(cause)) throw cause;
-  throw new ApiError(409, 'the file could not be deleted; it is unchanged', { cause });
-}
+/** "409 {error} when the copy fails", "409 {error} on an OS failure during removal" */
+const conflictIfOsError =
+  (message: string) =>
+  (cause: unknown): never => {
+    if (!isOsError(cause)) throw cause;
+    throw new ApiError(409, message, { cause });
+  };
+const notCopied = conflictIfOsError('the file could not be copied');
+const notRemoved = conflictIfOsError('the file could not be deleted; it is unchanged');

@@ -1,4 +1,4 @@
-import { countUpToLimit, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, exists, Queries, type Sql } from '../platform/sql/sql.ts';
 import { forgetReceived } from '../transfers/received-volumes-table.ts';
 import { forgetVolumes } from '../transfers/volumes-table.ts';
 
@@ -10,11 +10,8 @@ export class GarbageTable extends Queries {
 
   /** Clones whose lease has expired. */
   async dueClones(now: number): Promise<string[]> {
-    const rows = await this.sql.query<{ file_id: string }>(
-      'SELECT file_id FROM garbage WHERE clone_key IS NOT NULL AND not_before <= ?',
-      now,
-    );
-    return rows.map((row) => row.file_id);
+    const text = 'SELECT file_id FROM garbage WHERE clone_key IS NOT NULL AND not_before <= ?';
+    return (await this.sql.query<{ file_id: string }>(text, now)).map((row) => row.file_id);
   }
 
   /** Keeps the group of an unfinished clone. */
@@ -26,16 +23,13 @@ export class GarbageTable extends Queries {
   async take(now: number, leaseUntil: number, limit: number): Promise<string[]> {
     const due = await this.sql.query<{ file_id: string; not_before: number }>(
       'SELECT file_id, not_before FROM garbage WHERE not_before <= ? ORDER BY not_before LIMIT ?',
-      now,
-      limit,
+      ...[now, limit],
     );
     const leased: string[] = [];
     for (const { file_id, not_before } of due) {
       const won = await this.sql.execute(
         'UPDATE garbage SET not_before = ?, clone_key = NULL WHERE file_id = ? AND not_before = ? RETURNING file_id',
-        leaseUntil,
-        file_id,
-        not_before,
+        ...[leaseUntil, file_id, not_before],
       );
       if (won.length === 1) leased.push(file_id);
     }
@@ -61,15 +55,13 @@ export class GarbageTable extends Queries {
   }
 
   /** Whether the group belongs to a file or transfer, or is listed here. */
-  async isKnown(fileId: string): Promise<boolean> {
-    const rows = await this.sql.query(
+  isKnown(fileId: string): Promise<boolean> {
+    return exists(
+      this.sql,
       `SELECT 1 FROM files WHERE file_id = ? UNION ALL SELECT 1 FROM transfers WHERE file_id = ?
        UNION ALL SELECT 1 FROM garbage WHERE file_id = ?`,
-      fileId,
-      fileId,
-      fileId,
+      ...[fileId, fileId, fileId],
     );
-    return rows.length > 0;
   }
 }
 

@@ -15,7 +15,6 @@ export const unknownFile = () => new ApiError(404, 'no such file');
 export const unknownVolume = () => new ApiError(404, 'no such volume');
 export const badDirectory = () => new ApiError(403, 'you have no such directory');
 export const unknownDir = () => new ApiError(404, 'you have no such directory');
-export const tooManyDirs = () => new ApiError(409, 'you have too many directories; delete some of them');
 export const takenDir = () => new ApiError(409, 'you already have a directory with this name');
 export const overQuota = () =>
   new ApiError(507, 'this would exceed your quota, or your allowance for thumbnails and enc_params');

@@ -1,122 +1,126 @@
 /** The routes of files, directories, the trash and thumbnails. */
-import {
-  type DirNameBody,
-  type DirTarget,
-  type FilesBody,
-  headers as headerNames,
-  type NamesBody,
-  type NewDir,
-  type ThumbnailsBody,
-  targetDir,
-  toBase64,
-} from '@szafa/protocol';
+import { cleanDirName, headers as headerNames, targetDir, toBase64 } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { OutOfScope } from '../platform/http/api-error.ts';
-import type { Params } from '../platform/http/params.ts';
+import { ApiError, OutOfScope } from '../platform/http/api-error.ts';
+import { done, type Handler, type Handlers, type RouteRequest } from '../platform/http/handlers.ts';
+import { iso } from '../platform/time.ts';
 import type { Services } from '../services.ts';
-import { describeDirectory } from './directories.ts';
 import { type DownloadContent, sendContent } from './download.ts';
 import { type FileList, type FilesQuery, fileList, readPage, streamList, trashList } from './file-list.ts';
+import { isOwn } from './files-table.ts';
 import { describeQuota } from './quota.ts';
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+import { takenDir, unknownDir, unknownFile } from './refusals.ts';
 
 export function fileHandlers(services: Services, countOut: (bytes: number) => void) {
-  const { config, metadata, directories, files, trash, thumbnails } = services;
-  const user = (request: FastifyRequest) => request.caller.username;
-  const params = (request: FastifyRequest) => request.params as Params;
-  const target = (request: FastifyRequest) => targetDir(request.body as DirTarget);
-  const ids = (request: FastifyRequest) => (request.body as FilesBody).files;
+  const { config, metadata, files, thumbnails } = services;
+  const { dirs, trash } = metadata;
   const send = async (request: FastifyRequest, reply: FastifyReply, content: DownloadContent) => {
     countOut(await sendContent(request, reply, content, request.caller, services));
     return reply;
   };
-  const readVolume: Handler = async (request, reply) => {
-    const { file_id } = params(request);
-    const { file } = request.found;
-    return send(request, reply, await files.openVolume(file_id, file, user(request), isWhole(request)));
+  const readVolume: Handler<RouteRequest<'readVolume' | 'readHeader'>> = async (request, reply) => {
+    const { params, found, caller } = request;
+    const whole = isWhole(request);
+    return send(request, reply, await files.openVolume(params.file_id, found.file, caller.username, whole));
   };
   return {
     quota: async ({ found }) => describeQuota(found.bytes!, found.quota ?? config.quotaBytes),
     changes: async ({ found }) => ({ rev: String(found.rev) }),
 
-    createDir: async (request) => ({
-      ok: true,
-      ...(await directories.create(request.caller, request.body as NewDir)),
-    }),
-    listDirs: async ({ found }) => ({ dirs: found.dirs!.map(describeDirectory) }),
-    renameDir: async (request) => {
-      const { dir_id } = params(request);
-      return { ok: true, ...(await directories.rename(user(request), dir_id, request.body as DirNameBody)) };
+    createDir: async ({ caller, body }) => {
+      const name = cleanDirName(body.name);
+      const dir_id = await dirs.create(caller.username, name, Date.now(), caller.accountId);
+      if (dir_id === undefined) throw takenDir();
+      return { ok: true, dir_id, name };
     },
-    deleteDir: async (request) => ({
-      ok: true,
-      dir_id: await directories.remove(user(request), params(request).dir_id),
+    listDirs: async ({ found }) => ({
+      dirs: found.dirs!.map((dir) => ({ ...dir, created_at: iso(dir.created_at) })),
     }),
+    renameDir: async ({ caller, params, body }) => {
+      const dir_id = parseDirId(params.dir_id);
+      const name = cleanDirName(body.name);
+      await dirs.rename(caller.username, dir_id, { name, match: body.match });
+      return { ok: true, dir_id, name };
+    },
+    deleteDir: async ({ caller, params }) => {
+      const dir_id = parseDirId(params.dir_id);
+      if (!(await dirs.remove(caller.username, dir_id))) throw unknownDir();
+      return { ok: true, dir_id };
+    },
 
     listFiles: (request, reply) => {
       const query = listQuery(request);
-      return sendList(fileList(metadata.files, user(request), query), query, reply);
+      return sendList(fileList(metadata.files, request.caller.username, query), query, reply);
     },
-    deleteFile: async (request) => {
-      const { file_id } = params(request);
-      await files.remove(file_id, user(request));
+    deleteFile: async ({ caller, params: { file_id } }) => {
+      await files.remove(file_id, caller.username);
       return { ok: true, file_id };
     },
-    moveFile: async (request) => {
-      const { file_id } = params(request);
-      await files.move(file_id, user(request), target(request));
-      return { ok: true, file_id, dir_id: target(request) || null };
+    moveFile: async ({ caller, params: { file_id }, body }) => {
+      const dirId = targetDir(body);
+      await files.move(file_id, caller.username, dirId);
+      return { ok: true, file_id, dir_id: dirId || null };
     },
-    renameFiles: async (request) => {
-      await files.rename(user(request), request.body as NamesBody);
-      return { ok: true };
-    },
-    cloneFile: async (request) => ({
+    renameFiles: done(({ caller, body }) => files.rename(caller.username, body)),
+    cloneFile: async ({ caller, params, body }) => ({
       ok: true,
-      file_id: await files.clone(params(request).file_id, request.caller, target(request)),
+      file_id: await files.clone(params.file_id, caller, targetDir(body)),
     }),
 
-    trashFiles: async (request) => {
-      await trash.put(user(request), ids(request));
-      return { ok: true };
-    },
-    restoreFiles: async (request) => {
-      await trash.restore(user(request), ids(request));
-      return { ok: true };
-    },
+    trashFiles: done(async ({ caller, body }) =>
+      requireAll(await trash.put(caller.username, body.files, Date.now())),
+    ),
+    restoreFiles: done(async ({ caller, body }) =>
+      requireAll(await trash.restore(caller.username, body.files)),
+    ),
     listTrash: (request, reply) => {
       const query = listQuery(request);
-      return sendList(trashList(metadata.trash, user(request), query, config.trashMs), query, reply);
+      const list = trashList(trash, request.caller.username, query, config.trashMs);
+      return sendList(list, query, reply);
     },
-    readTrashed: async (request) => {
-      const { enc_params } = await trash.find(user(request), params(request).file_id);
-      return { enc_params: toBase64(enc_params) };
+    readTrashed: async ({ caller, params }) => {
+      const file = await metadata.files.get(params.file_id);
+      if (!file || !isOwn(caller.username, file) || file.trashed_at === 0) throw unknownFile();
+      return { enc_params: toBase64(file.enc_params) };
     },
-    emptyTrash: async (request) => ({ ok: true, removed: await trash.empty(user(request), ids(request)) }),
+    emptyTrash: async ({ caller, body }) => ({
+      ok: true,
+      removed: await trash.empty(caller.username, body.files, Date.now()),
+    }),
 
     readVolume,
     readHeader: readVolume,
     readDigests: async (request, reply) =>
-      send(request, reply, await files.openDigests(params(request).file_id, user(request))),
+      send(request, reply, await files.openDigests(request.params.file_id, request.caller.username)),
 
-    writeThumbnail: async (request) => {
-      const { body = Buffer.alloc(0), caller, headers } = request;
+    writeThumbnail: done(({ body = Buffer.alloc(0), caller, headers, params }) => {
       const digest = headers[headerNames.contentDigest.toLowerCase()]?.toString();
-      await thumbnails.write(params(request).file_id, caller, body as Buffer, digest);
-      return { ok: true };
-    },
+      return thumbnails.write(params.file_id, caller, body as Buffer, digest);
+    }),
     readThumbnail: async (request, reply) => {
-      const { file_id } = params(request);
-      return send(request, reply, await thumbnails.open(file_id, user(request), isWhole(request)));
+      const { params, caller } = request;
+      const whole = isWhole(request);
+      return send(request, reply, await thumbnails.open(params.file_id, caller.username, whole));
     },
-    readThumbnails: async (request, reply) => {
-      const found = await thumbnails.readMany((request.body as ThumbnailsBody).files, request.caller);
+    readThumbnails: async ({ body, caller }, reply) => {
+      const found = await thumbnails.readMany(body.files, caller);
       countOut(found.reduce((sum, { thumbnail }) => sum + Buffer.byteLength(thumbnail ?? '', 'base64'), 0));
       reply.header('cache-control', 'private, no-store');
       return { thumbnails: found };
     },
-  } satisfies Record<string, Handler>;
+  } satisfies Partial<Handlers>;
+}
+
+/** The number in a path; 0, which no directory has, if it cannot be one. */
+function parseDirId(text: string): number {
+  const dirId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : 0;
+  return Number.isSafeInteger(dirId) ? dirId : 0;
+}
+
+/** One file that the caller does not have refuses the whole request. */
+function requireAll(unknown: string[]): void {
+  if (unknown.length === 0) return;
+  throw new ApiError(404, 'you do not have some of these files', { extra: { files: unknown } });
 }
 
 /** Whether the whole body will be sent. */

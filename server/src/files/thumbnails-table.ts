@@ -16,38 +16,25 @@ export function withThumbnail(volumes: Volume[], file: { thumbnail: string | nul
   return thumbnail ? [...volumes, thumbnail] : volumes;
 }
 
-interface ThumbnailChange {
-  set: string;
-  condition: string;
-  /** Bytes that the allowance counts. */
-  growth: number;
-  quota?: number | undefined;
-}
-
 export class ThumbnailsTable extends Queries {
   /** Sets it once. False if the file has a thumbnail, does not exist or is in the trash. `quota`: if it is enforced. */
   set(fileId: string, volume: Volume, quota?: number): Promise<boolean | 'over quota'> {
-    const condition = 'thumbnail IS NULL AND trashed_at = 0';
-    const change = { set: 'thumbnail = ?', condition, growth: volume.size, quota };
-    return this.#change(fileId, volume, change).catch(rollbackReason<'over quota'>);
+    const update = 'UPDATE files SET thumbnail = ?, rev = rev + 1 WHERE thumbnail IS NULL AND trashed_at = 0';
+    return this.#change(update, fileId, volume, volume.size, quota).catch(rollbackReason<'over quota'>);
   }
 
   /** Forgets a lost thumbnail, so that it can be sent again. False if the file does not have this one. */
   forget(fileId: string, volume: Volume): Promise<boolean> {
-    const change = { set: 'thumbnail = NULL', condition: 'thumbnail = ?', growth: -volume.size };
-    return this.#change(fileId, volume, change);
+    const update = 'UPDATE files SET thumbnail = NULL, rev = rev + 1 WHERE thumbnail = ?';
+    return this.#change(update, fileId, volume, -volume.size);
   }
 
-  #change(
-    fileId: string,
-    volume: Volume,
-    { set, condition, growth, quota }: ThumbnailChange,
-  ): Promise<boolean> {
+  /** `growth`: bytes that the allowance counts. */
+  #change(update: string, fileId: string, volume: Volume, growth: number, quota?: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const [row] = await tx.execute<{ rev: number; owner: string }>(
-        `UPDATE files SET ${set}, rev = rev + 1 WHERE ${condition} AND file_id = ? RETURNING rev, owner`,
-        entryOf(volume),
-        fileId,
+        `${update} AND file_id = ? RETURNING rev, owner`,
+        ...[entryOf(volume), fileId],
       );
       if (!row) return false;
       await markStale(tx, fileId, row.rev);

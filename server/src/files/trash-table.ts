@@ -1,7 +1,7 @@
 import type { TrashCursor } from '@szafa/protocol';
 import { Queries } from '../platform/sql/sql.ts';
 import { markManifestsStale } from '../upkeep/documents-table.ts';
-import { lockFiles, removeFiles } from './file-changes-table.ts';
+import { type LockedFile, lockFiles, removeFiles } from './file-changes-table.ts';
 import { type FileListRow, isOwn, type ListOptions, selectList } from './files-table.ts';
 import { countedIn, moveUsage } from './quota.ts';
 
@@ -33,15 +33,11 @@ export class TrashTable extends Queries {
       const list = JSON.stringify(changed.map(({ file_id }) => file_id));
       await tx.execute(
         `UPDATE files SET trashed_at = ?, rev = rev + 1 WHERE file_id ${tx.dialect.inJsonList}`,
-        trashedAt,
-        list,
+        ...[trashedAt, list],
       );
       await markManifestsStale(tx, list);
-      const moves = changed.map((file) => ({
-        ...file,
-        from: countedIn(file),
-        to: countedIn({ ...file, trashed_at: trashedAt }),
-      }));
+      const moved = (file: LockedFile) => countedIn({ ...file, trashed_at: trashedAt });
+      const moves = changed.map((file) => ({ ...file, from: countedIn(file), to: moved(file) }));
       await moveUsage(tx, moves);
       return [];
     });
@@ -50,14 +46,10 @@ export class TrashTable extends Queries {
   /** One page, latest first. */
   list(
     caller: string,
-    {
-      dirId,
-      headers,
-      before = END,
-      limit,
-    }: Pick<ListOptions, 'dirId' | 'headers' | 'limit'> & { before?: TrashCursor },
+    options: Omit<ListOptions, 'before'> & { before?: TrashCursor },
   ): Promise<FileListRow[]> {
-    const { select, params } = selectList(caller, { dirId, headers });
+    const { before = END, limit } = options;
+    const { select, params } = selectList(caller, options);
     return this.sql.query<FileListRow>(
       `${select} AND f.trashed_at > 0 AND (f.trashed_at, f.seq) < (?, ?)
        ORDER BY f.trashed_at DESC, f.seq DESC LIMIT ?`,
@@ -78,8 +70,7 @@ export class TrashTable extends Queries {
   async expire(before: number, now: number, limit: number): Promise<number> {
     const rows = await this.sql.query<{ file_id: string }>(
       'SELECT file_id FROM files WHERE trashed_at > 0 AND trashed_at <= ? ORDER BY trashed_at LIMIT ?',
-      before,
-      limit,
+      ...[before, limit],
     );
     if (rows.length === 0) return 0;
     return this.sql.transaction(async (tx) => {

@@ -1,122 +1,83 @@
 /** The routes of shares and file requests: of owners, of accounts that receive a share, and of visitors, who have no token. */
-import {
-  headers,
-  type OwnBody,
-  type RequestBody,
-  type ShareBody,
-  type TicketBody,
-  type UploadBody,
-} from '@szafa/protocol';
+import { headers } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DownloadContent, sendContent } from '../files/download.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
-import { type Params, volumeNumber } from '../platform/http/params.ts';
+import { done, type Handlers } from '../platform/http/handlers.ts';
+import { volumeNumber } from '../platform/http/params.ts';
 import type { AccountRates } from '../platform/rate-limit.ts';
 import type { Services } from '../services.ts';
-import type { ShareVisit } from './shares.ts';
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+import type { Visit } from './links.ts';
 
 export function sharingHandlers(
-  {
-    shares,
-    requests,
-    rateLimiter,
-    metrics,
-  }: Pick<Services, 'shares' | 'requests' | 'rateLimiter' | 'metrics'>,
+  services: Pick<Services, 'shares' | 'requests' | 'rateLimiter' | 'metrics'>,
   address: (request: FastifyRequest) => CallerAddress,
   countOut: (bytes: number) => void,
 ) {
-  const params = (request: FastifyRequest) => request.params as Params;
-  const shareId = (request: FastifyRequest) => params(request).share_id;
-  const requestId = (request: FastifyRequest) => params(request).request_id;
+  const { shares, requests } = services;
   const header = (request: FastifyRequest, name: string) => {
     const value = request.headers[name.toLowerCase()];
     return typeof value === 'string' ? value : undefined;
   };
-  const visit = (request: FastifyRequest, id = shareId(request)): ShareVisit => {
+  const ticketOf = (request: FastifyRequest) => header(request, headers.shareTicket);
+  const visit = (request: FastifyRequest, id: string): Visit => {
     const { network, shared } = address(request);
-    const [access, ticket] = [header(request, headers.shareAccess), header(request, headers.shareTicket)];
-    return { id, network, shared, access, ticket };
+    return { id, network, shared, access: header(request, headers.shareAccess), ticket: ticketOf(request) };
   };
   const send = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    content: DownloadContent,
-    owner: AccountRates,
+    { paced, ...content }: DownloadContent & { paced: AccountRates },
   ) => {
-    countOut(await sendContent(request, reply, content, owner, { rateLimiter, metrics }));
+    countOut(await sendContent(request, reply, content, paced, services));
     return reply;
   };
   return {
-    createShare: async (request) => {
-      await shares.create(request.caller, request.body as ShareBody);
-      return { ok: true };
-    },
-    listShares: async (request) => ({ shares: await shares.list(request.caller) }),
-    writeOwn: async (request) => {
-      await shares.writeOwn(request.caller, shareId(request), request.body as OwnBody);
-      return { ok: true };
-    },
-    endShare: async (request) => {
-      await shares.end(request.caller, shareId(request));
-      return { ok: true };
-    },
+    createShare: done(({ caller, body }) => shares.create(caller, body)),
+    listShares: async ({ caller }) => ({ shares: await shares.list(caller) }),
+    writeOwn: done(({ caller, params, body }) => shares.writeOwn(caller, params.share_id, body)),
+    endShare: done(({ caller, params }) => shares.end(caller, params.share_id)),
     openShare: (request, reply) => {
       reply.header('cache-control', 'no-store');
-      return shares.open(visit(request));
+      return shares.open(visit(request, request.params.share_id));
     },
     takeTicket: async (request) => ({
       ok: true,
-      expires_at: await shares.takeTicket(visit(request), request.body as TicketBody),
+      expires_at: await shares.takeTicket(visit(request, request.params.share_id), request.body),
     }),
-    readIdentity: (request) => shares.identity(request.caller, params(request).username),
-    listReceived: async (request) => ({ shares: await shares.listReceived(request.caller) }),
+    readIdentity: ({ caller, params }) => shares.identity(caller, params.username),
+    listReceived: async ({ caller }) => ({ shares: await shares.listReceived(caller) }),
     openReceived: (request, reply) => {
       reply.header('cache-control', 'no-store');
-      return shares.openReceived(request.caller, shareId(request), header(request, headers.shareTicket));
+      return shares.openReceived(request.caller, request.params.share_id, ticketOf(request));
     },
-    takeReceived: async (request) => ({
+    takeReceived: async ({ caller, params, body }) => ({
       ok: true,
-      expires_at: await shares.takeReceived(request.caller, shareId(request), request.body as TicketBody),
+      expires_at: await shares.takeReceived(caller, params.share_id, body),
     }),
-    endReceived: async (request) => {
-      await shares.endReceived(request.caller, shareId(request));
-      return { ok: true };
-    },
+    endReceived: done(({ caller, params }) => shares.endReceived(caller, params.share_id)),
     readSharedVolume: async (request, reply) => {
-      const { number, idx } = params(request);
+      const { share_id, number, idx } = request.params;
       const { range, 'if-none-match': tag } = request.headers;
       const whole = range === undefined && tag === undefined;
-      const { paced, ...content } = await shares.openVolume(
-        visit(request),
-        volumeNumber(number),
-        volumeNumber(idx),
-        whole,
-      );
+      const position = { number: volumeNumber(number), idx: volumeNumber(idx) };
+      const content = await shares.openVolume(visit(request, share_id), position, whole);
       // Never handed to nginx, which would serve it to others as well.
-      return send(request, reply, { ...content, forVisitor: true }, paced);
+      return send(request, reply, { ...content, forVisitor: true });
     },
     readSharedDigests: async (request, reply) => {
-      const number = volumeNumber(params(request).number);
-      const { paced, ...content } = await shares.openDigests(visit(request), number);
-      return send(request, reply, content, paced);
+      const { share_id, number } = request.params;
+      return send(request, reply, await shares.openDigests(visit(request, share_id), volumeNumber(number)));
     },
-    createRequest: async (request) => {
-      await requests.create(request.caller, request.body as RequestBody);
-      return { ok: true };
-    },
-    listRequests: async (request) => ({ requests: await requests.list(request.caller) }),
-    endRequest: async (request) => {
-      await requests.end(request.caller, requestId(request));
-      return { ok: true };
-    },
+    createRequest: done(({ caller, body }) => requests.create(caller, body)),
+    listRequests: async ({ caller }) => ({ requests: await requests.list(caller) }),
+    endRequest: done(({ caller, params }) => requests.end(caller, params.request_id)),
     openRequest: (request, reply) => {
       reply.header('cache-control', 'no-store');
-      return requests.open(visit(request, requestId(request)));
+      return requests.open(visit(request, request.params.request_id));
     },
     beginUpload: async (request) => ({
-      transfer_id: await requests.begin(visit(request, requestId(request)), request.body as UploadBody),
+      transfer_id: await requests.begin(visit(request, request.params.request_id), request.body),
     }),
-  } satisfies Record<string, Handler>;
+  } satisfies Partial<Handlers>;
 }

@@ -43,6 +43,16 @@ export abstract class Queries<Engine extends Sql = Sql> {
   }
 }
 
+/** The first row of a query. */
+export async function first<Row>(sql: Sql, text: string, ...params: Value[]): Promise<Row | undefined> {
+  return (await sql.query<Row>(text, ...params))[0];
+}
+
+/** Whether a query has rows. */
+export async function exists(sql: Sql, text: string, ...params: Value[]): Promise<boolean> {
+  return (await sql.query(text, ...params)).length > 0;
+}
+
 /** An INSERT with a parameter for each column, in this order. */
 export const insertInto = (table: string, columns: readonly string[]) =>
   `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;

@@ -1,4 +1,4 @@
-/** Checks that shares and file requests have in common for visitors, who have no account. */
+/** What shares and file requests have in common: links that visitors, who have no account, open. */
 import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
@@ -7,8 +7,8 @@ import type { RateLimiter } from '../platform/rate-limit.ts';
 
 /** Requests per second that name a link, from one address on one node; half a minute's worth may come at once. */
 const VISITS_A_SECOND = 10;
-
-export type Refusal = 'unknown' | 'over' | 'limit';
+/** Longer values are refused without hashing them. */
+const MAX_ACCESS_CHARS = 100;
 
 /** A request by a visitor. */
 export interface Visit {
@@ -18,6 +18,8 @@ export interface Visit {
   /** Whether many people may have this address; see caller-address.ts. */
   shared: boolean;
   access: string | undefined;
+  /** Of a share. */
+  ticket: string | undefined;
 }
 
 /** Limits open uploads, or tickets, by the visitor's address. */
@@ -36,69 +38,59 @@ export const addressLimit = (
   most: shared ? ofLink : ofAddress,
 });
 
-class LinkEnded extends ApiError {
-  override name = 'LinkEnded';
-
-  constructor(ended: Ending, message: string) {
-    super(410, message, { extra: { ended } });
-  }
-}
-
-/** Longer values are refused without hashing them. */
-const MAX_ACCESS_CHARS = 100;
-
-export const iso = (time: number) => new Date(time).toISOString();
-export const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
-
-export interface VisitorDependencies {
+export interface LinkDependencies {
   rateLimiter: Pick<RateLimiter, 'isTooFrequent'>;
   config: Pick<Config, 'shares'>;
-  onRefusal?: (reason: Refusal) => void;
-  now?: () => number;
+  onRefusal: (reason: 'unknown' | 'over' | 'limit') => void;
 }
 
-export class Visitors {
-  readonly #deps: VisitorDependencies;
-  readonly #messages: Record<Ending, string>;
+export abstract class Links<Deps extends LinkDependencies> {
+  protected readonly deps: Deps;
+  protected abstract readonly endedMessages: Record<Ending, string>;
 
-  constructor(deps: VisitorDependencies, messages: Record<Ending, string>) {
-    this.#deps = deps;
-    this.#messages = messages;
+  constructor(deps: Deps) {
+    this.deps = deps;
   }
 
-  requireSharing(): void {
-    if (!this.#deps.config.shares) throw new ApiError(403, 'sharing is switched off on this server');
+  protected requireSharing(): void {
+    if (!this.deps.config.shares) throw new ApiError(403, 'sharing is switched off on this server');
   }
 
   /** Answers the same 404 whether the link never existed, the caller does not know it, or sharing is switched off. */
-  async find<T extends object>(
+  protected async findVisited<T extends object>(
     { access, network }: Visit,
     find: (accessHash: string) => Promise<T | { ending: Ending } | undefined>,
   ): Promise<T> {
     await this.limitVisits(network);
-    const known = this.#deps.config.shares && access !== undefined && access.length < MAX_ACCESS_CHARS;
-    const link = known ? await find(hash('sha256', access, 'hex')) : undefined;
-    if (!link) throw this.unknown();
-    if ('ending' in link) throw this.ended(link.ending as Ending);
+    const known = this.deps.config.shares && access !== undefined && access.length < MAX_ACCESS_CHARS;
+    return this.requireOpen(known ? await find(hash('sha256', access, 'hex')) : undefined);
+  }
+
+  protected requireOpen<T extends object>(
+    link: T | { ending: Ending } | undefined,
+    message = 'there is no such link',
+  ): T {
+    if (!link) throw this.unknown(message);
+    if ('ending' in link) throw this.ended(link.ending);
     return link;
   }
 
-  async limitVisits(network: string): Promise<void> {
-    if (!(await this.#deps.rateLimiter.isTooFrequent(`visit ${network}`, VISITS_A_SECOND))) return;
+  protected async limitVisits(network: string): Promise<void> {
+    if (!(await this.deps.rateLimiter.isTooFrequent(`visit ${network}`, VISITS_A_SECOND))) return;
     throw this.refuse('limit', new TryLater(429, 'too many requests from your address; try again later', 60));
   }
 
-  unknown(): ApiError {
-    return this.refuse('unknown', new ApiError(404, 'there is no such link'));
+  protected unknown(message = 'there is no such link'): ApiError {
+    return this.refuse('unknown', new ApiError(404, message));
   }
 
-  ended(ending: Ending): ApiError {
-    return this.refuse('over', new LinkEnded(ending, this.#messages[ending]));
+  protected ended(ended: Ending): ApiError {
+    return this.refuse('over', new ApiError(410, this.endedMessages[ended], { extra: { ended } }));
   }
 
   /** Counts a refusal and returns its error. */
-  refuse(reason: Refusal, error: ApiError): ApiError {
-    this.#deps.onRefusal?.(reason);
+  protected refuse(reason: Parameters<LinkDependencies['onRefusal']>[0], error: ApiError): ApiError {
+    this.deps.onRefusal(reason);
     return error;
   }
 }

@@ -139,7 +139,7 @@ export const mutants: Mutant[] = [
   {
     name: 'one challenge makes passkey after passkey',
     file: 'server/src/accounts/factors-table.ts',
-    find: "if (!(await useChallenge(tx, passkey))) throw new Rollback('answered');",
+    find: 'if (!(await useChallenge(tx, passkey))) throw unusablePasskey();',
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'passkeys: an id once',
@@ -237,17 +237,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'an account without keys changes its password whatever it is by now',
-    file: 'server/src/accounts/accounts-table.ts',
-    find: 'SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND deleting_since IS NULL AND password_hash = ?',
-    replace:
-      "SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)\n         WHERE username = ? AND deleting_since IS NULL AND ? <> ''",
+    file: 'server/src/accounts/account-changes.ts',
+    find: 'deleting_since IS NULL AND password_hash = ?',
+    replace: "deleting_since IS NULL AND ? <> ''",
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'a change of password ends all sessions but one',
   },
   {
     name: 'a recovery under way outlives the recovery key that began it',
     file: 'server/src/accounts/accounts-table.ts',
-    find: '      if (recoveryHash !== undefined) await endRecoveries(tx, row.account_id);\n',
+    find: '      if (recoveryHash !== null) await endRecoveries(tx, accountId);\n',
     replace: '',
     tests: ['tests/blackbox/passwords.test.ts'],
     only: 'ends when the recovery key is replaced',
@@ -263,7 +262,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a recovery leaves the sessions of before alive',
     file: 'server/src/accounts/recoveries-table.ts',
-    find: '        await endSessions(tx, username);\n',
+    find: '      await endSessions(tx, username);\n',
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'a recovery sets everything once',
@@ -271,7 +270,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the token of a recovery never ends',
     file: 'server/src/accounts/recoveries-table.ts',
-    find: "if ((await tx.execute(used, tokenHash)).length === 0) throw new Rollback('no token');",
+    find: 'if ((await tx.execute(used, tokenHash)).length === 0) throw unknownRecovery();',
     replace: 'void used;',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'a recovery sets everything once',

@@ -134,7 +134,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a token is made by a session that has ended',
     file: 'server/src/accounts/sessions-table.ts',
-    find: "if (!by) return 'ended';",
+    find: 'if (!by) throw sessionEnded();',
     replace: '',
     tests: ['server/test/metadata.sqlite.test.ts'],
     only: 'token',
@@ -150,8 +150,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a token with an end makes one without',
     file: 'server/src/accounts/sessions.ts',
-    find: 'if (expiresAt !== null)',
-    replace: "if (expiresAt !== null && username === '')",
+    find: 'if (caller.expiresAt !== null)',
+    replace: "if (caller.expiresAt !== null && username === '')",
     tests: [TOKENS],
   },
 ];

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type AccountLimits, ADMIN, limitNames } from '@szafa/protocol';
 import { recordAudit } from '../operator/audit-table.ts';
-import { equalsNullable, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
+import { exists, first, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
 import { markAccountStale } from '../upkeep/documents-table.ts';
+import { type AccountBefore, updateAccount } from './account-changes.ts';
 import { ADMIN_ACCOUNT, isUsable, NO_ACCOUNT } from './account-rows.ts';
 import { endAlone, hasPasskeys, type UsedFactor, usePasskey } from './factors-table.ts';
 import { useInvitation } from './invitations-table.ts';
 import { endLongestUnused, endSessions, insertSession, type LoginSession } from './sessions-table.ts';
-
-const newAccountId = () => randomBytes(16).toString('hex');
 
 /** Failed logins, and the time of the last one; for a whole address the time of the first one in its window. */
 export interface Failures {
@@ -16,7 +15,6 @@ export interface Failures {
   failed_at: number;
 }
 
-const NO_FAILURES: Failures = { failures: 0, failed_at: 0 };
 /** Stands for all names of an address together; no account has it. */
 const ANY_NAME = '';
 
@@ -71,13 +69,8 @@ export interface NewSecrets {
   recoveryHash: string | undefined;
 }
 
-/** The account as the request saw it; the change is made only if it is still so. */
-export interface AccountBefore {
-  username: string;
-  passwordHash: string;
-  /** Undefined: it had none. */
-  keys: string | undefined;
-}
+/** Null leaves the recovery key as it is. */
+const SET_RECOVERY = 'recovery_hash = COALESCE(?, recovery_hash)';
 
 export class AccountsTable extends Queries {
   /** Creates an account, with a session if one is given. False if the name is taken. */
@@ -85,19 +78,16 @@ export class AccountsTable extends Queries {
     username: string,
     passwordHash: string,
     now: number,
-    options: {
-      keys?: string | undefined;
-      identity?: string | undefined;
-      recoveryHash?: string | undefined;
+    options: Pick<NewAccount, 'keys' | 'identity' | 'recoveryHash'> & {
       accountId?: string;
       session?: LoginSession;
       /** The hash of the invitation to use up. */
       invite?: string | undefined;
     } = {},
   ): Promise<boolean> {
-    const { keys, identity, recoveryHash, accountId = newAccountId(), session, invite } = options;
+    const { accountId = randomBytes(16).toString('hex'), session, invite, ...secrets } = options;
     return this.sql.transaction(async (tx) => {
-      const account = { username, accountId, passwordHash, createdAt: now, keys, identity, recoveryHash };
+      const account = { username, accountId, passwordHash, createdAt: now, ...secrets };
       if (!(await insertAccount(tx, account))) return false;
       await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, account: username, action: 'registered', detail: accountId });
@@ -108,73 +98,54 @@ export class AccountsTable extends Queries {
   }
 
   /** Undefined if nobody has that name, or the account is being deleted. */
-  async credentials(username: string): Promise<Credentials | undefined> {
-    const [row] = await this.sql.query<Credentials>(
+  credentials(username: string): Promise<Credentials | undefined> {
+    return first<Credentials>(
+      this.sql,
       `SELECT account_id, password_hash, recovery_hash, keys, disabled_at, totp_secret, totp_step, login_attempts
        FROM accounts WHERE username = ? AND deleting_since IS NULL`,
       username,
     );
-    return row;
   }
 
-  async isDisabled(accountId: string): Promise<boolean> {
-    const text = 'SELECT disabled_at FROM accounts WHERE account_id = ?';
-    const [row] = await this.sql.query<{ disabled_at: number | null }>(text, accountId);
-    return typeof row?.disabled_at === 'number';
+  isDisabled(accountId: string): Promise<boolean> {
+    const text = 'SELECT 1 FROM accounts WHERE account_id = ? AND disabled_at IS NOT NULL';
+    return exists(this.sql, text, accountId);
   }
 
   /** The account id; undefined if nobody has that name. */
   async idOf(username: string): Promise<string | undefined> {
     if (username === ADMIN) return ADMIN_ACCOUNT;
     if (username === '') return NO_ACCOUNT;
-    const [row] = await this.sql.query<{ account_id: string }>(
-      'SELECT account_id FROM accounts WHERE username = ?',
-      username,
-    );
-    return row?.account_id;
+    const text = 'SELECT account_id FROM accounts WHERE username = ?';
+    return (await first<{ account_id: string }>(this.sql, text, username))?.account_id;
   }
 
   /** The key bag; undefined if there is none. */
   async keys(username: string): Promise<string | undefined> {
-    const [row] = await this.sql.query<{ keys: string | null }>(
-      'SELECT keys FROM accounts WHERE username = ?',
-      username,
-    );
-    return row?.keys ?? undefined;
+    const text = 'SELECT keys FROM accounts WHERE username = ?';
+    return (await first<{ keys: string | null }>(this.sql, text, username))?.keys ?? undefined;
   }
 
   /** Undefined also for accounts that are disabled or being deleted. */
   async identity(username: string): Promise<string | undefined> {
-    const [row] = await this.sql.query<{ identity: string | null }>(
-      `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${isUsable('u')}`,
-      username,
-    );
-    return row?.identity ?? undefined;
+    const text = `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${isUsable('u')}`;
+    return (await first<{ identity: string | null }>(this.sql, text, username))?.identity ?? undefined;
   }
 
   /** False if the account has changed since `before`. */
   replaceKeys(
     before: AccountBefore,
-    {
-      keys,
-      recoveryHash,
-      identity,
-    }: Pick<NewSecrets, 'keys' | 'recoveryHash'> & { identity?: string | undefined },
+    next: Omit<NewSecrets, 'passwordHash'> & { identity?: string | undefined },
     now: number,
   ): Promise<boolean> {
-    const { username } = before;
+    const { keys = null, identity = null, recoveryHash = null } = next;
     return this.sql.transaction(async (tx) => {
-      const [is, values] = equalsNullable(before.keys);
-      const [row] = await tx.execute<{ account_id: string }>(
-        `UPDATE accounts SET keys = ?, identity = COALESCE(?, identity), recovery_hash = COALESCE(?, recovery_hash)
-         WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
-        ...[keys ?? null, identity ?? null, recoveryHash ?? null, username, before.passwordHash, ...values],
-      );
-      if (!row) return false;
+      const set = `keys = ?, identity = COALESCE(?, identity), ${SET_RECOVERY}`;
+      const accountId = await updateAccount(tx, before, set, keys, identity, recoveryHash);
+      if (accountId === undefined) return false;
       // A recovery that was begun with the old recovery key must not finish.
-      if (recoveryHash !== undefined) await endRecoveries(tx, row.account_id);
-      await markAccountStale(tx, username);
-      await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
+      if (recoveryHash !== null) await endRecoveries(tx, accountId);
+      await recordAudit(tx, { at: now, account: before.username, action: 'keys replaced' });
       return true;
     });
   }
@@ -182,22 +153,18 @@ export class AccountsTable extends Queries {
   /** Sets password and keys and ends all other sessions. False if the account has changed since `before`. */
   changePassword(
     before: AccountBefore,
-    { passwordHash, keys, recoveryHash }: NewSecrets,
+    secrets: NewSecrets,
     { tokenHash, now, noneAlone = false }: { tokenHash: string; now: number; noneAlone?: boolean },
   ): Promise<boolean> {
     const { username } = before;
+    const { passwordHash, keys = null, recoveryHash = null } = secrets;
     return this.sql.transaction(async (tx) => {
-      const [is, values] = equalsNullable(before.keys);
-      const [row] = await tx.execute<{ account_id: string }>(
-        `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = COALESCE(?, recovery_hash)
-         WHERE username = ? AND deleting_since IS NULL AND password_hash = ? AND keys ${is} RETURNING account_id`,
-        ...[passwordHash, keys ?? null, recoveryHash ?? null, username, before.passwordHash, ...values],
-      );
-      if (!row) return false;
+      const set = `password_hash = ?, keys = ?, ${SET_RECOVERY}`;
+      const accountId = await updateAccount(tx, before, set, passwordHash, keys, recoveryHash);
+      if (accountId === undefined) return false;
       await endSessions(tx, username, tokenHash);
-      await endRecoveries(tx, row.account_id);
-      if (noneAlone) await endAlone(tx, row.account_id);
-      await markAccountStale(tx, username);
+      await endRecoveries(tx, accountId);
+      if (noneAlone) await endAlone(tx, accountId);
       await recordAudit(tx, { at: now, account: username, action: 'password changed' });
       return true;
     });
@@ -245,11 +212,10 @@ export class AccountsTable extends Queries {
     const rows = await this.sql.query<Failures & { username: string }>(
       `SELECT username, failures, failed_at FROM login_failures
        WHERE username IN (?, '${ANY_NAME}') AND address = ?`,
-      username,
-      address,
+      ...[username, address],
     );
     const of = (name: string): Failures => {
-      const { failures, failed_at } = rows.find((row) => row.username === name) ?? NO_FAILURES;
+      const { failures = 0, failed_at = 0 } = rows.find((row) => row.username === name) ?? {};
       return { failures, failed_at };
     };
     return { ofName: of(username), ofAddress: of(ANY_NAME) };

@@ -21,25 +21,13 @@ import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import type { PendingDeletion } from './deletion-table.ts';
 import { Factors } from './factors.ts';
-import {
-  accountChanged,
-  conditionMissing,
-  type KeysCondition,
-  keysChanged,
-  profileIn,
-  tagOf,
-} from './key-bag.ts';
+import { conditionMissing, type KeysCondition, keysChanged, profileIn, tagOf } from './key-bag.ts';
 import { type LoginAddress, LoginCheck, type LoginSettings, type OnLoginFailure } from './login-check.ts';
 import { Passkeys } from './passkeys.ts';
-import { accountDisabled, notInvited } from './refusals.ts';
+import { accountChanged, accountDisabled, notInvited, unknownRecovery } from './refusals.ts';
 import { type Caller, newSession, requireRegistered } from './sessions.ts';
 
 type Settings = LoginSettings & Pick<Config, 'registration' | 'origin'>;
-
-interface Options {
-  now?: () => number;
-  onFailure?: OnLoginFailure;
-}
 
 /** Accounts, their passwords and recovery keys, and the key bags that these open. */
 export class Accounts {
@@ -49,7 +37,7 @@ export class Accounts {
   constructor(
     metadata: Metadata,
     settings: Settings,
-    { now = Date.now, onFailure = () => undefined }: Options = {},
+    { now = Date.now, onFailure }: { now?: () => number; onFailure?: OnLoginFailure } = {},
   ) {
     const secret = () => metadata.store.challengeSecret();
     const passkeys = new Passkeys({ origin: settings.origin, secret, now });
@@ -123,15 +111,15 @@ export class Accounts {
   async replaceKeys(
     caller: Caller,
     { password, keys, identity, recovery }: KeysBody,
-    { fits, isMissing }: KeysCondition,
+    condition: KeysCondition,
     address: LoginAddress,
   ): Promise<string> {
     const { metadata, now, loginCheck } = this.#deps;
     requireRegistered(caller.username);
-    if (isMissing) throw conditionMissing(', or If-None-Match: *,');
+    if (condition.isMissing) throw conditionMissing(', or If-None-Match: *,');
     return loginCheck.checkPassword(caller, password, address, async ({ account, hash, makeHash }) => {
       const expected = account.keys ?? undefined;
-      if (!fits(expected && tagOf(expected))) throw keysChanged(expected);
+      condition.check(expected);
       const recoveryHash = recovery && (await makeHash(recovery));
       const before = { username: caller.username, passwordHash: hash, keys: expected };
       if (!(await metadata.accounts.replaceKeys(before, { keys, identity, recoveryHash }, now())))
@@ -144,7 +132,7 @@ export class Accounts {
   async changePassword(
     caller: Caller,
     body: PasswordBody,
-    { fits, isMissing }: KeysCondition,
+    condition: KeysCondition,
     address: LoginAddress,
   ): Promise<string | undefined> {
     const { metadata, now, loginCheck } = this.#deps;
@@ -154,8 +142,8 @@ export class Accounts {
     const recovery = recoveryIn(body);
     return loginCheck.checkPassword(caller, body.current, address, async ({ account, hash, makeHash }) => {
       const expected = account.keys ?? undefined;
-      if (expected !== undefined && isMissing) throw conditionMissing();
-      if (!isMissing && !fits(expected && tagOf(expected))) throw keysChanged(expected);
+      if (expected !== undefined && condition.isMissing) throw conditionMissing();
+      condition.check(expected);
       // The new password would not open the old keys; the first keys are stored by replaceKeys.
       if (expected !== undefined && body.keys === undefined)
         throw new ApiError(400, 'this account has keys: send those that the new password opens');
@@ -203,11 +191,11 @@ export class Accounts {
   /** Second step of a recovery: sets password, keys and recovery key, and opens a session. */
   async finishRecovery(
     body: FinishRecoveryBody,
-    { fits, isMissing }: KeysCondition,
+    condition: KeysCondition,
     { network }: LoginAddress,
   ): Promise<{ session: Session; tag: string }> {
     const { metadata, now, loginCheck } = this.#deps;
-    if (isMissing) throw conditionMissing();
+    if (condition.isMissing) throw conditionMissing();
     const password = checkPassword(body.password);
     const { session, token } = newSession(body.device);
     const tokenHash = hashToken(body.token);
@@ -215,16 +203,14 @@ export class Accounts {
     if (!account) throw unknownRecovery();
     if (account.disabled_at !== null) throw accountDisabled();
     const expected = account.keys ?? undefined;
-    if (!fits(expected && tagOf(expected))) throw keysChanged(expected);
+    condition.check(expected);
     const { passwords } = loginCheck;
     const secrets = {
       passwordHash: await passwords.hash(password, network),
       keys: body.keys,
       recoveryHash: await passwords.hash(body.recovery, network),
     };
-    const result = await metadata.recoveries.finish(tokenHash, expected, secrets, session, now());
-    if (result === 'no token') throw unknownRecovery();
-    if (result === 'other keys') throw keysChanged(expected);
+    await metadata.recoveries.finish(tokenHash, expected, secrets, session, now());
     return { session: { username: account.username, token }, tag: tagOf(body.keys) };
   }
 }
@@ -234,8 +220,6 @@ function recoveryIn({ keys, recovery }: { keys?: string; recovery?: string }): s
   if (recovery !== undefined && keys === undefined) throw new RuleError('recovery is sent only with keys');
   return recovery;
 }
-
-const unknownRecovery = () => new ApiError(401, 'the recovery token is unknown, used or has expired');
 
 /** Failures of text that cannot be a username are counted under its digest, since it may have any length. */
 function loginName(text: string): string {

@@ -1,13 +1,9 @@
+import { limits } from '@szafa/protocol';
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
-import {
-  equalsNullable,
-  insertInto,
-  Queries,
-  Rollback,
-  rollbackReason,
-  type Sql,
-} from '../platform/sql/sql.ts';
-import { markAccountStale } from '../upkeep/documents-table.ts';
+import { ApiError } from '../platform/http/api-error.ts';
+import { countUpToLimit, exists, first, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
+import { updateAccount } from './account-changes.ts';
+import { accountChanged, unusablePasskey } from './refusals.ts';
 import { endLongestUnused, endSessionsOf, insertSession, type LoginSession } from './sessions-table.ts';
 
 export interface PasskeyRow {
@@ -50,10 +46,8 @@ export const PASSKEY_COLUMNS = [
 const COLUMNS = PASSKEY_COLUMNS.join(', ');
 
 /** The answer holds until the transaction ends if the caller has locked the account. */
-export async function hasPasskeys(tx: Sql, accountId: string): Promise<boolean> {
-  const text = 'SELECT 1 FROM passkeys WHERE account_id = ? LIMIT 1';
-  return (await tx.query(text, accountId)).length > 0;
-}
+export const hasPasskeys = (tx: Sql, accountId: string) =>
+  exists(tx, 'SELECT 1 FROM passkeys WHERE account_id = ? LIMIT 1', accountId);
 
 /** Returns how many there were. */
 export async function removePasskeys(tx: Sql, accountId: string): Promise<number> {
@@ -99,17 +93,19 @@ interface ProvenAccount {
   now: number;
 }
 
+const CLEAR_TOTP = 'UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE account_id = ?';
+
 /** Codes (TOTP). They are not in the account's document: the volume store must not learn their secret. */
 export class FactorsTable extends Queries {
   /** False if codes are on already, or the password has changed. */
   setTotp({ secret, step }: UsedCode, { username, passwordHash, now }: ProvenAccount): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const rows = await tx.execute(
+      const [row] = await tx.execute(
         `UPDATE accounts SET totp_secret = ?, totp_step = ? WHERE username = ? AND password_hash = ?
          AND deleting_since IS NULL AND totp_secret IS NULL RETURNING username`,
         ...[secret, step, username, passwordHash],
       );
-      if (rows.length === 0) return false;
+      if (!row) return false;
       await recordAudit(tx, { at: now, account: username, action: 'factor on', detail: 'totp' });
       return true;
     });
@@ -117,23 +113,18 @@ export class FactorsTable extends Queries {
 
   /** False if the password or the secret has changed, or the factor was used before. */
   removeTotp(used: UsedFactor, { username, passwordHash, now }: ProvenAccount): Promise<boolean> {
-    return this.sql
-      .transaction(async (tx) => {
-        const isCode = 'step' in used;
-        const [is, values] = isCode
-          ? ['= ? AND totp_step < ?', [used.secret, used.step]]
-          : ['IS NOT NULL', []];
-        const [row] = await tx.execute<{ account_id: string }>(
-          `UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE username = ? AND password_hash = ?
-           AND deleting_since IS NULL AND totp_secret ${is} RETURNING account_id`,
-          ...[username, passwordHash, ...values],
-        );
-        if (!row) return false;
-        if (!isCode && !(await usePasskey(tx, row.account_id, used, { now }))) throw new Rollback('used');
-        await recordAudit(tx, { at: now, account: username, action: 'factor off', detail: 'totp' });
-        return true;
-      })
-      .catch((error: unknown) => rollbackReason<'used'>(error) !== 'used');
+    return this.sql.transaction(async (tx) => {
+      const isCode = 'step' in used;
+      const [is, values] = isCode ? ['= ? AND totp_step < ?', [used.secret, used.step]] : ['IS NOT NULL', []];
+      const where = `username = ? AND password_hash = ? AND deleting_since IS NULL AND totp_secret ${is}`;
+      const text = `SELECT account_id FROM accounts WHERE ${where} ${tx.dialect.forUpdate}`;
+      const row = await first<{ account_id: string }>(tx, text, username, passwordHash, ...values);
+      if (!row) return false;
+      if (!isCode && !(await usePasskey(tx, row.account_id, used, { now }))) return false;
+      await tx.execute(CLEAR_TOTP, row.account_id);
+      await recordAudit(tx, { at: now, account: username, action: 'factor off', detail: 'totp' });
+      return true;
+    });
   }
 
   /** Turns off codes and passkeys for an operator. Returns whether there were any; undefined if there is no such account. */
@@ -147,10 +138,7 @@ export class FactorsTable extends Queries {
       const passkeys = await removePasskeys(tx, row.account_id);
       const hadTotp = row.totp_secret !== null;
       if (passkeys === 0 && !hadTotp) return false;
-      await tx.execute(
-        'UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE username = ?',
-        username,
-      );
+      await tx.execute(CLEAR_TOTP, row.account_id);
       const detail = [hadTotp && 'totp', passkeys > 0 && `passkeys: ${passkeys}`].filter(Boolean).join(', ');
       await recordAudit(tx, { at: now, actor, account: username, action: 'factor off', detail });
       return true;
@@ -167,14 +155,14 @@ export interface KeysChange {
 
 export type NewPasskey = Omit<PasskeyRow, 'account_id' | 'used_at' | 'created_at'> & UsedChallenge;
 
-type NotAdded = 'taken' | 'too many' | 'answered';
-
 /** Like codes they are not in the account's document: a rescue restores accounts without second factors. */
 export class PasskeysTable extends Queries {
-  async find(credentialId: string): Promise<PasskeyRow | undefined> {
-    const text = `SELECT ${COLUMNS} FROM passkeys WHERE credential_id = ?`;
-    const [row] = await this.sql.query<PasskeyRow>(text, credentialId);
-    return row;
+  find(credentialId: string): Promise<PasskeyRow | undefined> {
+    return first<PasskeyRow>(
+      this.sql,
+      `SELECT ${COLUMNS} FROM passkeys WHERE credential_id = ?`,
+      credentialId,
+    );
   }
 
   /** Oldest first. */
@@ -183,55 +171,37 @@ export class PasskeysTable extends Queries {
     return this.sql.query<PasskeyRow>(text, accountId);
   }
 
-  /** `changed`: password or keys have changed; `answered`: another passkey was created for this challenge. */
-  add(
-    passkey: NewPasskey,
-    by: ProvenAccount,
-    keys: KeysChange,
-    most: number,
-  ): Promise<'done' | 'changed' | NotAdded> {
-    return this.sql
-      .transaction<'done' | 'changed' | NotAdded>(async (tx) => {
-        const accountId = await lockWithKeys(tx, by, keys);
-        if (accountId === undefined) return 'changed';
-        const counted = 'SELECT COUNT(*) AS count FROM passkeys WHERE account_id = ?';
-        const [row] = await tx.query<{ count: number }>(counted, accountId);
-        if (row!.count >= most) throw new Rollback('too many');
-        const { credential_id, public_key, counter, name, alone } = passkey;
-        const added = await tx.execute(
-          `${insertInto('passkeys', PASSKEY_COLUMNS)} ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`,
-          ...[credential_id, accountId, public_key, counter, name, alone, by.now, null],
-        );
-        if (added.length === 0) throw new Rollback('taken');
-        if (!(await useChallenge(tx, passkey))) throw new Rollback('answered');
-        const detail = `passkey: ${name}`;
-        await recordAudit(tx, { at: by.now, account: by.username, action: 'factor on', detail });
-        return 'done';
-      })
-      .catch(rollbackReason<NotAdded>);
+  add(passkey: NewPasskey, by: ProvenAccount, keys: KeysChange, most: number = limits.passkeys.most) {
+    return this.sql.transaction(async (tx) => {
+      const accountId = await lockWithKeys(tx, by, keys);
+      if ((await countUpToLimit(tx, 'passkeys WHERE account_id = ?', accountId)) >= most)
+        throw new ApiError(409, 'you have too many passkeys; remove some of them');
+      const { credential_id, public_key, counter, name, alone } = passkey;
+      const added = await tx.execute(
+        `${insertInto('passkeys', PASSKEY_COLUMNS)} ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`,
+        ...[credential_id, accountId, public_key, counter, name, alone, by.now, null],
+      );
+      if (added.length === 0) throw new ApiError(409, 'this passkey has been added already');
+      // Another passkey was created for this challenge.
+      if (!(await useChallenge(tx, passkey))) throw unusablePasskey();
+      const detail = `passkey: ${name}`;
+      await recordAudit(tx, { at: by.now, account: by.username, action: 'factor on', detail });
+    });
   }
 
   /** Also ends the sessions that were opened with it, except the one with this token. */
-  remove(
-    credentialId: string,
-    by: ProvenAccount & { tokenHash: string },
-    keys: KeysChange,
-  ): Promise<'done' | 'changed' | 'no passkey'> {
-    return this.sql
-      .transaction<'done' | 'changed' | 'no passkey'>(async (tx) => {
-        const accountId = await lockWithKeys(tx, by, keys);
-        if (accountId === undefined) return 'changed';
-        const [removed] = await tx.execute<{ name: string }>(
-          'DELETE FROM passkeys WHERE credential_id = ? AND account_id = ? RETURNING name',
-          ...[credentialId, accountId],
-        );
-        if (!removed) throw new Rollback('no passkey');
-        await endSessionsOf(tx, by.username, credentialId, by.tokenHash);
-        const detail = `passkey: ${removed.name}`;
-        await recordAudit(tx, { at: by.now, account: by.username, action: 'factor off', detail });
-        return 'done';
-      })
-      .catch(rollbackReason<'no passkey'>);
+  remove(credentialId: string, by: ProvenAccount & { tokenHash: string }, keys: KeysChange) {
+    return this.sql.transaction(async (tx) => {
+      const accountId = await lockWithKeys(tx, by, keys);
+      const [removed] = await tx.execute<{ name: string }>(
+        'DELETE FROM passkeys WHERE credential_id = ? AND account_id = ? RETURNING name',
+        ...[credentialId, accountId],
+      );
+      if (!removed) throw new ApiError(404, 'you have no such passkey');
+      await endSessionsOf(tx, by.username, credentialId, by.tokenHash);
+      const detail = `passkey: ${removed.name}`;
+      await recordAudit(tx, { at: by.now, account: by.username, action: 'factor off', detail });
+    });
   }
 
   /** Opens a session for a passkey that signed in by itself; undefined if it does not count, or the account is gone. */
@@ -261,25 +231,20 @@ export class PasskeysTable extends Queries {
   }
 }
 
-/** Locks the account and replaces its key bag if a new one came; undefined if password or keys have changed. */
-async function lockWithKeys(
-  tx: Sql,
-  { username, passwordHash, now }: ProvenAccount,
-  { keys, expected }: KeysChange,
-): Promise<string | undefined> {
-  const own = 'username = ? AND deleting_since IS NULL AND password_hash = ?';
+/** Locks the account and replaces its key bag if a new one came; throws if password or keys have changed. */
+async function lockWithKeys(tx: Sql, by: ProvenAccount, { keys, expected }: KeysChange): Promise<string> {
+  const { username, passwordHash, now } = by;
   if (keys === undefined) {
-    const text = `SELECT account_id FROM accounts WHERE ${own} ${tx.dialect.forUpdate}`;
-    const [row] = await tx.query<{ account_id: string }>(text, username, passwordHash);
-    return row?.account_id;
+    const row = await first<{ account_id: string }>(
+      tx,
+      `SELECT account_id FROM accounts WHERE username = ? AND deleting_since IS NULL AND password_hash = ? ${tx.dialect.forUpdate}`,
+      ...[username, passwordHash],
+    );
+    if (!row) throw accountChanged();
+    return row.account_id;
   }
-  const [is, values] = equalsNullable(expected);
-  const [row] = await tx.execute<{ account_id: string }>(
-    `UPDATE accounts SET keys = ? WHERE ${own} AND keys ${is} RETURNING account_id`,
-    ...[keys, username, passwordHash, ...values],
-  );
-  if (!row) return undefined;
-  await markAccountStale(tx, username);
+  const accountId = await updateAccount(tx, { username, passwordHash, keys: expected }, 'keys = ?', keys);
+  if (accountId === undefined) throw accountChanged();
   await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
-  return row.account_id;
+  return accountId;
 }

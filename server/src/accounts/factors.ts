@@ -1,7 +1,6 @@
 import {
   cleanDevice,
   type Factors as FactorList,
-  limits,
   type NewPasskeyBody,
   type NewPasskeyRequest,
   type PasskeyEntry,
@@ -16,9 +15,10 @@ import type { Metadata } from '../metadata.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
 import type { KeysChange } from './factors-table.ts';
-import { accountChanged, conditionMissing, type KeysCondition, keysChanged, tagOf } from './key-bag.ts';
+import { conditionMissing, type KeysCondition, keysChanged, tagOf } from './key-bag.ts';
 import { type LoginAddress, type LoginCheck, wrongCode } from './login-check.ts';
-import { type Passkeys, toPasskey, unusablePasskey } from './passkeys.ts';
+import { type Passkeys, toPasskey } from './passkeys.ts';
+import { accountChanged } from './refusals.ts';
 import { type Caller, newSession, requireRegistered } from './sessions.ts';
 import { stepOf } from './totp.ts';
 
@@ -123,16 +123,8 @@ export class Factors {
       if (account.account_id !== accountId) throw accountChanged();
       const change = keysChange(account.keys, keys, condition);
       const passkey = await passkeys.read(accountId, created);
-      const result = await metadata.passkeys.add(
-        { ...passkey, name, alone: keys === undefined ? 0 : 1 },
-        { username, passwordHash: hash, now: now() },
-        change,
-        limits.passkeys.most,
-      );
-      if (result === 'changed') throw accountChanged();
-      if (result === 'answered') throw unusablePasskey();
-      if (result === 'taken') throw new ApiError(409, 'this passkey has been added already');
-      if (result === 'too many') throw new ApiError(409, 'you have too many passkeys; remove some of them');
+      const by = { username, passwordHash: hash, now: now() };
+      await metadata.passkeys.add({ ...passkey, name, alone: keys === undefined ? 0 : 1 }, by, change);
       return { id: passkey.credential_id, tag: keys && tagOf(keys) };
     });
   }
@@ -150,21 +142,18 @@ export class Factors {
     return loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
       const change = keysChange(account.keys, keys, condition);
       const by = { username, passwordHash: hash, now: now(), tokenHash: hashToken(token) };
-      const result = await metadata.passkeys.remove(id, by, change);
-      if (result === 'changed') throw accountChanged();
-      if (result === 'no passkey') throw new ApiError(404, 'you have no such passkey');
+      await metadata.passkeys.remove(id, by, change);
       return keys && tagOf(keys);
     });
   }
 }
 
-function keysChange(
-  present: string | null,
-  keys: string | undefined,
-  { fits, isMissing }: KeysCondition,
-): KeysChange {
+function keysChange(present: string | null, keys: string | undefined, condition: KeysCondition): KeysChange {
   const expected = present ?? undefined;
-  if (keys !== undefined && isMissing) throw conditionMissing();
-  if (keys !== undefined && (expected === undefined || !fits(tagOf(expected)))) throw keysChanged(expected);
+  if (keys !== undefined) {
+    if (condition.isMissing) throw conditionMissing();
+    if (expected === undefined) throw keysChanged(expected);
+    condition.check(expected);
+  }
   return { keys, expected };
 }

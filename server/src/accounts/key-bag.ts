@@ -4,24 +4,22 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../platform/http/api-error.ts';
 
 /** The precondition of a request that replaces the keys. */
-export interface KeysCondition {
-  /** Whether keys with this ETag (undefined: none) may be replaced. */
-  fits: (tag: string | undefined) => boolean;
-  /** The request has no precondition. */
-  isMissing: boolean;
-}
+export type KeysCondition = ReturnType<typeof keysCondition>;
 
 /** Reads If-Match or If-None-Match: *. Without either, a client would replace keys that another device has stored. */
-export function keysCondition(headers: IncomingHttpHeaders): KeysCondition {
+export function keysCondition(headers: IncomingHttpHeaders) {
   const match = headers['if-match'];
   const first = headers['if-none-match']?.trim() === '*';
   // Strong comparison: our tags are never weak.
   const tags = match?.split(',').map((tag) => tag.trim());
   return {
+    /** The request has no precondition. */
     isMissing: match === undefined && !first,
-    fits: (tag) => {
-      if (first && tag !== undefined) return false;
-      return tags === undefined || (tag !== undefined && (tags.includes('*') || tags.includes(tag)));
+    /** Throws if these keys (undefined: none) may not be replaced. */
+    check: (keys: string | undefined): void => {
+      const fits =
+        keys === undefined ? !tags : !first && (!tags || tags.includes('*') || tags.includes(tagOf(keys)));
+      if (!fits) throw keysChanged(keys);
     },
   };
 }
@@ -57,7 +55,3 @@ export const keysChanged = (present: string | undefined) =>
 
 export const conditionMissing = (orElse = '') =>
   new ApiError(428, `If-Match with the ETag of the present keys${orElse} is needed`);
-
-/** Password or keys were changed by another request at the same moment. */
-export const accountChanged = () =>
-  new ApiError(412, 'the password or the keys of this account have just been changed; try again');

@@ -28,7 +28,7 @@ interface LoginAttempt {
 }
 
 /** A login attempt that was right. */
-export interface ProvenLogin {
+interface ProvenLogin {
   account: Credentials;
   /** The hash of the secret; changes are made only while the account still has it. */
   hash: string;
@@ -56,7 +56,7 @@ interface Deps {
   passkeys: Passkeys;
   settings: LoginSettings;
   now: () => number;
-  onFailure: OnLoginFailure;
+  onFailure: OnLoginFailure | undefined;
 }
 
 /**
@@ -204,7 +204,7 @@ export class LoginCheck {
 
   async #countFailure(name: string, ...addresses: string[]): Promise<void> {
     const { metadata, settings, now, onFailure } = this.#deps;
-    onFailure('wrong');
+    onFailure?.('wrong');
     for (const address of addresses)
       await metadata.accounts.countFailure(name, address, now(), settings.loginWaitMs);
   }
@@ -218,7 +218,7 @@ export class LoginCheck {
     const { settings, now, onFailure } = this.#deps;
     const seconds = Math.ceil((failed_at + settings.loginWaitMs - now()) / 1000);
     if (failures >= attempts && seconds > 0) {
-      onFailure('limit');
+      onFailure?.('limit');
       throw new TryLater(429, `too many failed logins; try again in ${seconds} s`, seconds);
     }
   }

@@ -8,7 +8,9 @@ import {
   RuleError,
 } from '@szafa/protocol';
 import { ApiError } from '../platform/http/api-error.ts';
+import { iso, isoOrNull } from '../platform/time.ts';
 import type { NewPasskey, PasskeyRow, UsedChallenge, UsedPasskey } from './factors-table.ts';
+import { unusablePasskey } from './refusals.ts';
 
 /** The algorithms that authenticators use: ES256, Ed25519, RS256. */
 const ALGORITHMS = [-7, -8, -257];
@@ -208,9 +210,6 @@ export class Passkeys {
   }
 }
 
-export const unusablePasskey = (cause?: unknown) =>
-  new ApiError(400, 'this passkey was not just created for this page and account', { cause });
-
 /** Returns an empty object for nonsense. */
 function parseClientData(clientData: string): { challenge?: unknown; crossOrigin?: unknown } {
   try {
@@ -238,7 +237,5 @@ export const toPasskey = ({ credential_id, name, alone, created_at, used_at }: P
   name,
   alone: alone === 1,
   created_at: iso(created_at),
-  used_at: used_at === null ? null : iso(used_at),
+  used_at: isoOrNull(used_at),
 });
-
-const iso = (time: number) => new Date(time).toISOString();

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { limits, type Scope } from '@szafa/protocol';
 import { lockDir } from '../files/directories-table.ts';
+import { badDirectory } from '../files/refusals.ts';
 import { limitAudit, recordAudit } from '../operator/audit-table.ts';
+import { ApiError } from '../platform/http/api-error.ts';
 import { readPages } from '../platform/sql/pages.ts';
-import { insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, first, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
+import { newestFirst } from '../platform/time.ts';
 import { type Lookup, requireLiveAccount, SESSION, SESSIONS, type SessionRow } from './account-rows.ts';
+import { sessionEnded } from './refusals.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 
@@ -27,7 +31,7 @@ export interface NewSession {
 /** What a login or registration adds to its account. */
 export type LoginSession = Pick<NewSession, 'tokenHash' | 'device'>;
 
-export interface SessionListRow {
+interface SessionListRow {
   token_hash: string;
   id: string;
   device: string;
@@ -45,27 +49,13 @@ export const SESSION_COLUMNS = [
   ...['dir_id', 'expires_at', 'passkey', 'made_by'],
 ] as const;
 
-/** A few more than `most` may be created at the same moment. */
-async function hasTokens(tx: Sql, username: string, most: number): Promise<boolean> {
-  const [row] = await tx.query<{ count: number }>(
-    'SELECT COUNT(made_by) AS count FROM sessions WHERE username = ?',
-    username,
-  );
-  return row!.count >= most;
-}
-
 /** Ends the longest unused sessions, so that one more stays within the limit. Tokens they created stay, as after a logout. */
-export async function endLongestUnused(
-  tx: Sql,
-  username: string,
-  most: number = limits.sessions,
-): Promise<void> {
+export async function endLongestUnused(tx: Sql, username: string, most: number = limits.sessions) {
   await tx.execute(
     `DELETE FROM sessions WHERE token_hash IN (
        SELECT token_hash FROM sessions WHERE username = ? AND made_by IS NULL
        ORDER BY used_at DESC, created_at DESC, id LIMIT 1000 OFFSET ?)`,
-    username,
-    most - 1,
+    ...[username, most - 1],
   );
 }
 
@@ -83,11 +73,8 @@ export async function insertSession(tx: Sql, session: NewSession): Promise<strin
 
 /** Ends all sessions and tokens of an account except this one; returns how many. */
 export async function endSessions(tx: Sql, username: string, except = ''): Promise<number> {
-  const ended = await tx.execute(
-    'DELETE FROM sessions WHERE username = ? AND token_hash <> ? RETURNING id',
-    ...[username, except],
-  );
-  return ended.length;
+  const text = 'DELETE FROM sessions WHERE username = ? AND token_hash <> ? RETURNING id';
+  return (await tx.execute(text, username, except)).length;
 }
 
 /** Waits for tokens that are being created for this account; later ones wait for this transaction. */
@@ -96,24 +83,15 @@ async function lockAccount(tx: Sql, username: string): Promise<void> {
 }
 
 /** Ends sessions that were opened with a passkey, and the tokens created by them. */
-export async function endSessionsOf(
-  tx: Sql,
-  username: string,
-  passkey: string,
-  except: string,
-): Promise<void> {
+export async function endSessionsOf(tx: Sql, username: string, passkey: string, except: string) {
   const text = 'DELETE FROM sessions WHERE username = ? AND passkey = ? AND token_hash <> ?';
   await tx.execute(text, username, passkey, except);
 }
 
 /** Logins, registrations and tokens. The tokens themselves are stored only as hashes. */
 export class SessionsTable extends Queries {
-  async get(tokenHash: string): Promise<SessionRow | undefined> {
-    const [row] = await this.sql.query<SessionRow>(
-      `SELECT ${SESSION} FROM ${SESSIONS} WHERE s.token_hash = ?`,
-      tokenHash,
-    );
-    return row;
+  get(tokenHash: string): Promise<SessionRow | undefined> {
+    return first(this.sql, `SELECT ${SESSION} FROM ${SESSIONS} WHERE s.token_hash = ?`, tokenHash);
   }
 
   /** For routes that need only the caller. */
@@ -129,35 +107,32 @@ export class SessionsTable extends Queries {
          FROM sessions WHERE username = ? AND id > ? ORDER BY id LIMIT ?`,
         ...[username, after, limit],
       );
-    const rows = await readPages(page, '', ({ id }) => id);
-    return rows.sort((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+    return newestFirst(await readPages(page, '', ({ id }) => id));
   }
 
-  /**
-   * Creates a token for the session with the token `maker`, which it remembers, with the passkey behind it. `ended`: that
-   * session is gone, as after a change of password.
-   */
+  /** Creates a token for the session with the token `maker`, which it remembers, with the passkey behind it; returns its id. */
   create(
     session: NewSession,
     maker: string,
-    most: number,
+    most: number = limits.tokens,
     mostEntries?: number,
-  ): Promise<{ id: string } | 'ended' | 'no directory' | 'too many'> {
+  ): Promise<string> {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
-      const [by] = await tx.query<Pick<SessionListRow, 'id' | 'passkey'>>(
-        `SELECT id, passkey FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`,
-        maker,
-      );
-      if (!by) return 'ended';
-      if (dirId != null && !(await lockDir(tx, username, dirId))) return 'no directory';
-      if (await hasTokens(tx, username, most)) return 'too many';
+      const text = `SELECT id, passkey FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`;
+      const by = await first<Pick<SessionListRow, 'id' | 'passkey'>>(tx, text, maker);
+      // It may be gone, as after a change of password.
+      if (!by) throw sessionEnded();
+      if (dirId != null && !(await lockDir(tx, username, dirId))) throw badDirectory();
+      // A few more may be created at the same moment.
+      if ((await countUpToLimit(tx, 'sessions WHERE username = ? AND made_by IS NOT NULL', username)) >= most)
+        throw new ApiError(409, 'you have too many tokens; end some of them');
       await limitAudit(tx, username, now, mostEntries);
       const id = await insertSession(tx, { ...session, madeBy: by.id, passkey: by.passkey });
       const detail = `${scope}${dirId == null ? '' : ' for one directory'}: ${device}`;
       await recordAudit(tx, { at: now, account: username, action: 'token made', detail });
-      return { id };
+      return id;
     });
   }
 

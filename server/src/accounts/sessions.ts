@@ -3,7 +3,6 @@ import {
   checkExpiry,
   cleanDevice,
   type ListedSession,
-  limits,
   type NewToken,
   type RouteAccess,
   RuleError,
@@ -18,8 +17,9 @@ import { isOsError } from '../platform/errors.ts';
 import { ApiError, DetailError, OutOfScope } from '../platform/http/api-error.ts';
 import { hashToken, newToken, sameHash } from '../platform/ids.ts';
 import type { AccountRates } from '../platform/rate-limit.ts';
+import { iso, isoOrNull } from '../platform/time.ts';
 import { ADMIN_ACCOUNT, type Lookup, type SessionRow } from './account-rows.ts';
-import { accountDisabled } from './refusals.ts';
+import { accountDisabled, sessionEnded } from './refusals.ts';
 import type { LoginSession } from './sessions-table.ts';
 
 /** The id tells an account from a later one of the same name. */
@@ -114,9 +114,9 @@ export class Sessions {
 
   /** Creates a token for the caller's account. Only an unrestricted token that does not expire can do so. */
   async create(caller: Caller, body: TokenBody): Promise<NewToken> {
-    const { username, accountId, expiresAt } = caller;
+    const { username, accountId } = caller;
     requireRegistered(username);
-    if (expiresAt !== null)
+    if (caller.expiresAt !== null)
       throw new OutOfScope('a token that expires cannot create tokens; log in to create one');
     const device = cleanDevice(body.device);
     if (device === '') throw new RuleError('device is empty');
@@ -126,15 +126,9 @@ export class Sessions {
     const now = this.#deps.now();
     const token = newToken();
     const session = { tokenHash: hashToken(token), username, accountId, device, now, scope, dirId };
-    const result = await this.#deps.metadata.sessions.create(
-      { ...session, expiresAt: checkExpiry(body.expires_at, now) },
-      hashToken(caller.token),
-      limits.tokens,
-    );
-    if (result === 'ended') throw sessionEnded();
-    if (result === 'no directory') throw badDirectory();
-    if (result === 'too many') throw new ApiError(409, 'you have too many tokens; end some of them');
-    return { id: result.id, token };
+    const expiresAt = checkExpiry(body.expires_at, now);
+    const maker = hashToken(caller.token);
+    return { id: await this.#deps.metadata.sessions.create({ ...session, expiresAt }, maker), token };
   }
 
   async logout({ username, token }: Caller): Promise<void> {
@@ -151,7 +145,7 @@ export class Sessions {
       created_at: iso(created_at),
       used_at: iso(used_at),
       current: token_hash === current,
-      expires_at: expires_at === null ? null : iso(expires_at),
+      expires_at: isoOrNull(expires_at),
     }));
   }
 
@@ -193,10 +187,6 @@ export function lastUse(writtenAt: number, now: number, ttl: number): 'fresh' | 
 export function expiredBefore(now: number, ttl: number): number {
   return Math.floor(now - ttl - ttl / STEPS);
 }
-
-const sessionEnded = () => new DetailError(401, 'the token is unknown or has expired; log in again');
-
-const iso = (time: number) => new Date(time).toISOString();
 
 function bearerToken(header: string | undefined): string {
   if (header === undefined) throw new DetailError(401, 'the Authorization header is missing');

@@ -23,15 +23,15 @@ export const mutants: Mutant[] = [
   {
     name: 'a file in one request is acknowledged before its names are on disk',
     file: 'server/src/platform/volumes/folder.ts',
-    find: 'await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);\n  }\n\n  async removeManifest',
-    replace: 'await Promise.all([syncFolder(dirname(folder))]);\n  }\n\n  async removeManifest',
+    find: 'await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);\n  }\n\n  async *accounts',
+    replace: 'await Promise.all([syncFolder(dirname(folder))]);\n  }\n\n  async *accounts',
     tests: [SYNCS],
   },
   {
     name: 'a file in one request is acknowledged before the name of its group is on disk',
     file: 'server/src/platform/volumes/folder.ts',
-    find: 'await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);\n  }\n\n  async removeManifest',
-    replace: 'await Promise.all([syncFolder(folder)]);\n  }\n\n  async removeManifest',
+    find: 'await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);\n  }\n\n  async *accounts',
+    replace: 'await Promise.all([syncFolder(folder)]);\n  }\n\n  async *accounts',
     tests: [SYNCS],
   },
   {
@@ -44,8 +44,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a document is acknowledged before its name is on disk',
     file: 'server/src/platform/volumes/folder.ts',
-    find: '    await syncFolder(folder);\n  }\n}',
-    replace: '  }\n}',
+    find: '  await syncFolder(dirname(path));\n}',
+    replace: '}',
     tests: [SYNCS],
   },
   {
@@ -107,22 +107,22 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the digest of a volume is not compared',
-    file: 'server/src/platform/volumes/receiver.ts',
-    find: "if (this.#hash.digest('hex') !== this.#volume.sha256) {",
-    replace: 'if (this.#volume.size < 0) {',
+    file: 'server/src/platform/volumes/volume-sink.ts',
+    find: "if (this.#hash.update(last).digest('hex') !== sha256)",
+    replace: 'if (sha256 === undefined)',
     tests: [FOLDER],
   },
   {
     name: 'a volume that is too long is read to its end',
-    file: 'server/src/platform/volumes/receiver.ts',
-    find: 'if (this.#received > this.#volume.size) {',
-    replace: 'if (this.#volume.size < 0) {',
+    file: 'server/src/platform/volumes/volume-sink.ts',
+    find: 'if (this.#received > size)',
+    replace: 'if (size < 0)',
     tests: [FOLDER],
   },
   {
     name: 'a large volume is acknowledged before its bytes are on disk',
     file: 'server/src/platform/volumes/receiver.ts',
-    find: 'if (!small || volume.size === 0) await datasync(fd);',
+    find: 'if (!small || size === 0) await datasync(fd);',
     replace: '',
     tests: [SYNCS],
   },
@@ -136,7 +136,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a volume keeps the padding of its last page',
     file: 'server/src/platform/volumes/receiver.ts',
-    find: 'if (this.#written !== this.#volume.size) await truncate(this.#fd, this.#volume.size);',
+    find: 'if (end !== size) await truncate(fd, size);',
     replace: '',
     tests: [FOLDER],
   },
@@ -198,9 +198,9 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'S3: the digest of a volume is left to the store',
-    file: 'server/src/platform/s3/upload.ts',
-    find: "if (this.#hash.update(rest).digest('hex') !== sha256) {",
-    replace: 'if (sha256 === undefined) {',
+    file: 'server/src/platform/volumes/volume-sink.ts',
+    find: "if (this.#hash.update(last).digest('hex') !== sha256)",
+    replace: 'if (sha256 === undefined)',
     tests: [S3],
   },
   {

@@ -4,24 +4,10 @@ import type { Volume } from '@szafa/protocol';
 import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from '../volumes/body.ts';
-import {
-  accountIdIn,
-  checkedAccountId,
-  formatManifest,
-  parseDocument,
-  parseManifest,
-} from '../volumes/documents.ts';
-import { nameOf, newName, numbersOf, volumeNamed } from '../volumes/names.ts';
+import { accountIdIn, DocumentStore } from '../volumes/documents.ts';
+import { nameOf, newName, volumeNamed } from '../volumes/names.ts';
 import { SegmentPool } from '../volumes/segments.ts';
-import type {
-  AccountDocument,
-  Manifest,
-  NoteName,
-  OpenVolume,
-  VolumeName,
-  VolumePlace,
-  VolumeStore,
-} from '../volumes/store.ts';
+import type { Manifest, OpenVolume, VolumeName, VolumePlace, VolumeStore } from '../volumes/store.ts';
 import type { OpenBody, S3Client, S3Object } from './client.ts';
 import { openRange, sendRange } from './download.ts';
 import { S3Error } from './errors.ts';
@@ -41,7 +27,6 @@ const COPY_BYTES_PER_MS = 5_000;
 export const keys = {
   marker: (id: string) => `groups/${checked(id)}`,
   manifest: (id: string) => `files/${checked(id)}.json`,
-  account: (id: string) => `accounts/${checkedAccountId(id)}.json`,
   volumes: (id: string) => `volumes/${checked(id)}/`,
   volume: (id: string, volume: VolumeName) => `volumes/${checked(id)}/${newName(volume)}`,
 };
@@ -63,7 +48,7 @@ function checked(id: string): string {
  *
  * A PUT is atomic, and visible to everyone once it is answered; nothing is ever moved.
  */
-export class S3Store implements VolumeStore {
+export class S3Store extends DocumentStore implements VolumeStore {
   readonly removesAtOnce = false;
   /** A thousand names for each request. */
   readonly listsSlowly = true;
@@ -72,6 +57,14 @@ export class S3Store implements VolumeStore {
   readonly #sending = new SegmentPool(POOL_SEGMENTS, SEND_BYTES);
 
   constructor(client: S3Client) {
+    super({
+      manifestPath: keys.manifest,
+      accountPath: (fileName) => `accounts/${fileName}`,
+      notePath: (name) => name,
+      read: async (key) => (await client.read(key))?.toString('utf8'),
+      write: (key, text) => client.write(key, Buffer.from(text)),
+      remove: (key) => client.delete([key]),
+    });
     this.#client = client;
   }
 
@@ -104,18 +97,6 @@ export class S3Store implements VolumeStore {
     return true;
   }
 
-  async received(id: string): Promise<number[]> {
-    return numbersOf(await this.#names(id));
-  }
-
-  async list(id: string): Promise<VolumeName[]> {
-    return (await this.#names(id)).flatMap((name) => volumeNamed(name) ?? []);
-  }
-
-  async writeManifest(manifest: Manifest): Promise<void> {
-    await this.#client.write(keys.manifest(manifest.file_id), Buffer.from(formatManifest(manifest)));
-  }
-
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
     const id = manifest.file_id;
     const marked = this.create(id);
@@ -132,35 +113,11 @@ export class S3Store implements VolumeStore {
     await this.writeManifest(manifest);
   }
 
-  async removeManifest(id: string): Promise<void> {
-    await this.#client.delete([keys.manifest(id)]);
-  }
-
-  async writeAccount(account: AccountDocument): Promise<void> {
-    await this.#client.write(keys.account(account.account_id), Buffer.from(JSON.stringify(account)));
-  }
-
-  async removeAccount(accountId: string): Promise<void> {
-    await this.#client.delete([keys.account(accountId)]);
-  }
-
   async *accounts(): AsyncIterable<string> {
     for await (const { key } of this.#client.list('accounts/')) {
       const id = accountIdIn(key.slice('accounts/'.length));
       if (id !== undefined) yield id;
     }
-  }
-
-  async account(accountId: string): Promise<AccountDocument | undefined> {
-    const key = keys.account(accountId);
-    const text = await this.#client.read(key);
-    return text && parseDocument(key, text.toString('utf8'));
-  }
-
-  async manifest(id: string): Promise<Manifest | undefined> {
-    const key = keys.manifest(id);
-    const text = await this.#client.read(key);
-    return text && parseManifest(key, text.toString('utf8'));
   }
 
   async open(id: string, volume: VolumeName, whole = true): Promise<OpenVolume | undefined> {
@@ -213,12 +170,8 @@ export class S3Store implements VolumeStore {
   /** Removes the marker first, so that no volume can arrive unnoticed. May be repeated from any point. */
   async remove(id: string): Promise<void> {
     await this.#client.delete([keys.marker(id), keys.manifest(id)]);
-    const names = await this.#names(id);
+    const names = await this.names(id);
     await this.#client.delete(names.flatMap((name) => (volumeNamed(name) ? keys.volumes(id) + name : [])));
-  }
-
-  discard(id: string): Promise<void> {
-    return this.remove(id);
   }
 
   async reclaim(): Promise<void> {
@@ -244,14 +197,6 @@ export class S3Store implements VolumeStore {
     return (await this.#client.size(keys.manifest(id))) !== undefined;
   }
 
-  async readNote(name: NoteName): Promise<string | undefined> {
-    return (await this.#client.read(name))?.toString('utf8').trim();
-  }
-
-  async writeNote(name: NoteName, text: string): Promise<void> {
-    await this.#client.write(name, Buffer.from(`${text}\n`));
-  }
-
   async ping(): Promise<void> {
     await Array.fromAsync(this.#client.list('groups/', { limit: 1 }));
   }
@@ -268,7 +213,7 @@ export class S3Store implements VolumeStore {
     return first?.key === key ? first.changedAt : undefined;
   }
 
-  async #names(id: string): Promise<string[]> {
+  protected async names(id: string): Promise<string[]> {
     const prefix = keys.volumes(id);
     const names: string[] = [];
     for await (const { key } of this.#client.list(prefix)) names.push(key.slice(prefix.length));

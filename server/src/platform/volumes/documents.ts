@@ -1,13 +1,14 @@
 /** The documents beside the volumes: manifests and accounts, as JSON. */
 import { limits, type Volume } from '@szafa/protocol';
-import type { Manifest } from './store.ts';
+import { numbersOf, volumeNamed } from './names.ts';
+import type { AccountDocument, Manifest, NoteName, VolumeName } from './store.ts';
 
 /** A document in the store is not what the server writes. */
 export class BrokenDocument extends Error {
   override name = 'BrokenDocument';
 }
 
-export function parseDocument<T extends object>(name: string, text: string): T {
+function parseDocument<T extends object>(name: string, text: string): T {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -23,11 +24,6 @@ export function parseDocument<T extends object>(name: string, text: string): T {
 const ACCOUNT_ID = /^[0-9a-z]{1,32}$/;
 
 export const isAccountId = (text: unknown) => typeof text === 'string' && ACCOUNT_ID.test(text);
-
-export function checkedAccountId(id: string): string {
-  if (!isAccountId(id)) throw new TypeError('not the id of an account');
-  return id;
-}
 
 /** The id of the account whose document has this name; undefined for other names. */
 export function accountIdIn(name: string): string | undefined {
@@ -73,14 +69,6 @@ export function unpackVolumes(document: PackedVolumes): Volume[] {
 export const formatManifest = (manifest: Manifest) =>
   JSON.stringify({ ...manifest, volumes: packVolumes(manifest.volumes) });
 
-export function parseManifest(name: string, text: string): Manifest {
-  const { volumes, ...rest } = parseDocument<Omit<Manifest, 'volumes'> & { volumes: PackedVolumes }>(
-    name,
-    text,
-  );
-  return { ...rest, volumes: unpackVolumes(volumes) };
-}
-
 function isPacked(document: PackedVolumes | undefined): document is PackedVolumes {
   const { digests, sizes } = document ?? {};
   if (typeof digests !== 'string' || !Array.isArray(sizes)) return false;
@@ -90,4 +78,86 @@ function isPacked(document: PackedVolumes | undefined): document is PackedVolume
     total += entry[1];
   }
   return total <= limits.volumesPerFile && Buffer.byteLength(digests, 'base64') === total * DIGEST_BYTES;
+}
+
+/** The small texts of a volume store, by path. */
+export interface TextStore {
+  manifestPath(id: string): string;
+  accountPath(fileName: string): string;
+  notePath(name: NoteName): string;
+  /** Undefined if there is none. */
+  read(path: string): Promise<string | undefined>;
+  /** Writes durably; replaces an earlier text. */
+  write(path: string, text: string): Promise<unknown>;
+  /** Removes durably. May be repeated. */
+  remove(path: string): Promise<void>;
+}
+
+/** The part of every volume store that deals with documents and names. */
+export abstract class DocumentStore {
+  protected readonly texts: TextStore;
+
+  constructor(texts: TextStore) {
+    this.texts = texts;
+  }
+
+  /** The names in a group. */
+  protected abstract names(id: string): Promise<string[]>;
+  abstract remove(id: string): Promise<void>;
+
+  async received(id: string): Promise<number[]> {
+    return numbersOf(await this.names(id));
+  }
+
+  async list(id: string): Promise<VolumeName[]> {
+    return (await this.names(id)).flatMap((name) => volumeNamed(name) ?? []);
+  }
+
+  discard(id: string): Promise<void> {
+    return this.remove(id);
+  }
+
+  async manifest(id: string): Promise<Manifest | undefined> {
+    type Stored = Omit<Manifest, 'volumes'> & { volumes: PackedVolumes };
+    const stored = await this.#read<Stored>(this.texts.manifestPath(id));
+    return stored && { ...stored, volumes: unpackVolumes(stored.volumes) };
+  }
+
+  async writeManifest(manifest: Manifest): Promise<void> {
+    await this.texts.write(this.texts.manifestPath(manifest.file_id), formatManifest(manifest));
+  }
+
+  async removeManifest(id: string): Promise<void> {
+    await this.texts.remove(this.texts.manifestPath(id));
+  }
+
+  async account(accountId: string): Promise<AccountDocument | undefined> {
+    return this.#read(this.#accountPath(accountId));
+  }
+
+  async writeAccount(account: AccountDocument): Promise<void> {
+    await this.texts.write(this.#accountPath(account.account_id), JSON.stringify(account));
+  }
+
+  async removeAccount(accountId: string): Promise<void> {
+    await this.texts.remove(this.#accountPath(accountId));
+  }
+
+  async readNote(name: NoteName): Promise<string | undefined> {
+    return (await this.texts.read(this.texts.notePath(name)))?.trim();
+  }
+
+  async writeNote(name: NoteName, text: string): Promise<void> {
+    await this.texts.write(this.texts.notePath(name), `${text}\n`);
+  }
+
+  #accountPath(id: string): string {
+    if (!isAccountId(id)) throw new TypeError('not the id of an account');
+    return this.texts.accountPath(`${id}.json`);
+  }
+
+  async #read<T extends object>(path: string): Promise<T | undefined> {
+    const text = await this.texts.read(path);
+    return text === undefined ? undefined : parseDocument<T>(path, text);
+  }
 }

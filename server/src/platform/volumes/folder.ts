@@ -7,21 +7,13 @@ import type { Volume } from '@szafa/protocol';
 import { GroupGone } from '../errors.ts';
 import { inParallel } from '../parallel.ts';
 import type { Body } from './body.ts';
-import { accountIdIn, checkedAccountId, formatManifest, parseDocument, parseManifest } from './documents.ts';
+import { accountIdIn, DocumentStore, formatManifest } from './documents.ts';
 import { ifMissing, syncFolder, writeDurably } from './durable.ts';
-import { nameOf, newName, numbersOf, volumeNamed } from './names.ts';
+import { nameOf, newName } from './names.ts';
 import { receive } from './receiver.ts';
 import { SegmentPool } from './segments.ts';
 import { Sender } from './sender.ts';
-import type {
-  AccountDocument,
-  Manifest,
-  NoteName,
-  OpenVolume,
-  VolumeName,
-  VolumePlace,
-  VolumeStore,
-} from './store.ts';
+import type { Manifest, NoteName, OpenVolume, VolumeName, VolumePlace, VolumeStore } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
 /** As `newProcessName` makes them. */
@@ -62,11 +54,10 @@ export interface FolderOptions {
  * Calls that only touch names (open, rename, mkdir) are synchronous: they take microseconds, less than a thread's round trip.
  * Calls that move bytes or wait for the disk are asynchronous.
  */
-export class FolderStore implements VolumeStore {
+export class FolderStore extends DocumentStore implements VolumeStore {
   readonly removesAtOnce = true;
   readonly #root: string;
   readonly #groupReads: boolean;
-  readonly #accounts: string;
   readonly #tmp: string;
   #tmpReady = false;
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
@@ -74,9 +65,19 @@ export class FolderStore implements VolumeStore {
 
   /** `process` names this process among all that share the folder. */
   constructor(root: string, process: string, { groupReads = false }: FolderOptions = {}) {
+    super({
+      manifestPath: (id) => join(root, 'volumes', groupPath(id), MANIFEST),
+      accountPath: (fileName) => join(root, 'accounts', fileName),
+      notePath: (name) => join(root, 'volumes', name),
+      read: (path) => readFile(path, 'utf8').catch(ifMissing(undefined)),
+      write: (path, text) => replaceText(this.#newTemp(), path, text),
+      remove: async (path) => {
+        await rm(path, { force: true });
+        await syncFolder(dirname(path)).catch(ifMissing(undefined));
+      },
+    });
     this.#root = root;
     this.#groupReads = groupReads;
-    this.#accounts = join(root, 'accounts');
     this.#tmp = join(root, 'tmp', process);
   }
 
@@ -110,7 +111,7 @@ export class FolderStore implements VolumeStore {
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
-    const folder = this.#group(id);
+    const folder = this.#groupFolder(id);
     const unfinished = this.#newTemp();
     // Before the body arrives: a group that is removed in the meantime must not come back.
     this.#makeGroup(folder);
@@ -131,7 +132,7 @@ export class FolderStore implements VolumeStore {
     named: VolumeName,
     isRight: (volume: OpenVolume) => Promise<boolean>,
   ): Promise<boolean> {
-    const folder = this.#group(id);
+    const folder = this.#groupFolder(id);
     const place = join(folder, newName(named));
     const aside = this.#newTemp();
     if (!(await rename(place, aside).then(() => true, ifMissing(false)))) return true;
@@ -147,71 +148,31 @@ export class FolderStore implements VolumeStore {
     }
   }
 
-  async received(id: string): Promise<number[]> {
-    return numbersOf(await this.#names(id));
-  }
-
-  async list(id: string): Promise<VolumeName[]> {
-    return (await this.#names(id)).flatMap((name) => volumeNamed(name) ?? []);
-  }
-
-  async writeManifest(manifest: Manifest): Promise<void> {
-    await this.#replace(this.#group(manifest.file_id), MANIFEST, formatManifest(manifest));
-  }
-
   async putFile(manifest: Manifest, volume: Volume, body: Body): Promise<void> {
-    const folder = this.#group(manifest.file_id);
+    const folder = this.#groupFolder(manifest.file_id);
     const unfinished = this.#newTemp();
     try {
       await receive(unfinished, volume, body, this.#receiving);
       mkdirSync(folder, { mode: 0o700 });
-      this.#letGroup(folder, GROUP_FOLDER);
+      this.#openToGroup(folder, GROUP_FOLDER);
       this.#place(unfinished, join(folder, newName(volume)));
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
     }
-    await writeDurably(join(folder, MANIFEST), formatManifest(manifest));
+    await writeDurably(this.texts.manifestPath(manifest.file_id), formatManifest(manifest));
     await Promise.all([syncFolder(folder), syncFolder(dirname(folder))]);
   }
 
-  async removeManifest(id: string): Promise<void> {
-    const folder = this.#group(id);
-    await rm(join(folder, MANIFEST), { force: true });
-    await syncFolder(folder).catch(ifMissing(undefined));
-  }
-
-  async writeAccount(account: AccountDocument): Promise<void> {
-    const name = `${checkedAccountId(account.account_id)}.json`;
-    await this.#replace(this.#accounts, name, JSON.stringify(account));
-  }
-
-  async removeAccount(accountId: string): Promise<void> {
-    await rm(join(this.#accounts, `${checkedAccountId(accountId)}.json`), { force: true });
-    await syncFolder(this.#accounts);
-  }
-
   async *accounts(): AsyncIterable<string> {
-    for (const name of await readdir(this.#accounts).catch(ifMissing([]))) {
+    for (const name of await readdir(join(this.#root, 'accounts')).catch(ifMissing([]))) {
       const id = accountIdIn(name);
       if (id !== undefined) yield id;
     }
   }
 
-  async account(accountId: string): Promise<AccountDocument | undefined> {
-    const path = join(this.#accounts, `${checkedAccountId(accountId)}.json`);
-    const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
-    return text === undefined ? undefined : parseDocument(path, text);
-  }
-
-  async manifest(id: string): Promise<Manifest | undefined> {
-    const path = join(this.#group(id), MANIFEST);
-    const text = await readFile(path, 'utf8').catch(ifMissing(undefined));
-    return text === undefined ? undefined : parseManifest(path, text);
-  }
-
   async open(id: string, volume: VolumeName): Promise<OpenVolume | undefined> {
-    const folder = this.#group(id);
+    const folder = this.#groupFolder(id);
     const name = nameOf(volume);
     if (name === undefined) return undefined;
     try {
@@ -222,7 +183,7 @@ export class FolderStore implements VolumeStore {
   }
 
   locate(id: string, volume: Volume): VolumePlace {
-    return { kind: 'folder', path: `${placeOf(id)}/${newName(volume)}`, size: volume.size };
+    return { kind: 'folder', path: `${groupPath(id)}/${newName(volume)}`, size: volume.size };
   }
 
   #openFile(path: string): OpenVolume {
@@ -240,10 +201,10 @@ export class FolderStore implements VolumeStore {
   }
 
   async copy(from: string, to: string, volumes: Volume[]): Promise<void> {
-    const source = this.#group(from);
-    const target = this.#group(to);
+    const source = this.#groupFolder(from);
+    const target = this.#groupFolder(to);
     await mkdir(target, { mode: 0o700 });
-    this.#letGroup(target, GROUP_FOLDER);
+    this.#openToGroup(target, GROUP_FOLDER);
     await inParallel(volumes.map(newName), COPIES_AT_ONCE, async (name) => {
       await copyFile(join(source, name), join(target, name), constants.COPYFILE_EXCL);
       await syncFolder(join(target, name));
@@ -253,15 +214,11 @@ export class FolderStore implements VolumeStore {
   }
 
   async remove(id: string): Promise<void> {
-    const folder = this.#group(id);
+    const folder = this.#groupFolder(id);
     const aside = join(this.#root, 'trash', `${id}-${randomBytes(6).toString('hex')}`);
     const moved = await rename(folder, aside).then(() => true, ifMissing(false));
     // Without the sync, a power cut may bring the group back as an orphan, which the sweeper reports.
     if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
-  }
-
-  discard(id: string): Promise<void> {
-    return this.remove(id);
   }
 
   async reclaim(areFiles: (ids: string[]) => Promise<Set<string>>): Promise<void> {
@@ -289,41 +246,35 @@ export class FolderStore implements VolumeStore {
   }
 
   async hasManifest(id: string): Promise<boolean> {
-    return stat(join(this.#group(id), MANIFEST)).then(() => true, ifMissing(false));
+    return stat(this.texts.manifestPath(id)).then(() => true, ifMissing(false));
   }
 
-  async readNote(name: NoteName): Promise<string | undefined> {
-    const text = await readFile(join(this.#root, 'volumes', name), 'utf8').catch(ifMissing(undefined));
-    return text?.trim();
-  }
-
-  async writeNote(name: NoteName, text: string): Promise<void> {
-    const folder = join(this.#root, 'volumes');
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await this.#replace(folder, name, `${text}\n`);
+  override async writeNote(name: NoteName, text: string): Promise<void> {
+    await mkdir(join(this.#root, 'volumes'), { recursive: true, mode: 0o700 });
+    await super.writeNote(name, text);
   }
 
   async ping(): Promise<void> {
     await stat(join(this.#root, 'volumes'));
   }
 
-  #group(id: string): string {
-    return join(this.#root, 'volumes', placeOf(id));
+  #groupFolder(id: string): string {
+    return join(this.#root, 'volumes', groupPath(id));
   }
 
   #makeGroup(folder: string): void {
     const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (made !== undefined) this.#letGroup(folder, GROUP_FOLDER);
+    if (made !== undefined) this.#openToGroup(folder, GROUP_FOLDER);
   }
 
   /** Gives a complete volume its final name. */
   #place(unfinished: string, path: string): void {
-    this.#letGroup(unfinished, GROUP_VOLUME);
+    this.#openToGroup(unfinished, GROUP_VOLUME);
     renameSync(unfinished, path);
   }
 
   /** Needed after creation, because the umask removes all rights of the group. */
-  #letGroup(path: string, mode: number): void {
+  #openToGroup(path: string, mode: number): void {
     if (this.#groupReads) chmodSync(path, mode);
   }
 
@@ -333,25 +284,24 @@ export class FolderStore implements VolumeStore {
     return join(this.#tmp, randomBytes(12).toString('hex'));
   }
 
-  #names(id: string): Promise<string[]> {
-    return readdir(this.#group(id)).catch(ifMissing([]));
-  }
-
-  async #replace(folder: string, name: string, text: string): Promise<void> {
-    const unfinished = this.#newTemp();
-    try {
-      await writeDurably(unfinished, text);
-      renameSync(unfinished, join(folder, name));
-    } catch (error) {
-      await rm(unfinished, { force: true });
-      throw error;
-    }
-    await syncFolder(folder);
+  protected names(id: string): Promise<string[]> {
+    return readdir(this.#groupFolder(id)).catch(ifMissing([]));
   }
 }
 
+async function replaceText(unfinished: string, path: string, text: string): Promise<void> {
+  try {
+    await writeDurably(unfinished, text);
+    renameSync(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
 /** The path of a group below the folder of volumes. */
-function placeOf(id: string): string {
+function groupPath(id: string): string {
   if (!ID.test(id)) throw new TypeError('not the id of a volume group');
   return `${id.slice(0, 2)}/${id}`;
 }

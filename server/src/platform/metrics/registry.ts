@@ -58,7 +58,7 @@ export class Metrics {
   readonly #times = new Map<string, { name: string; labels: Record<string, string>; times: Histogram }>();
 
   constructor() {
-    for (const [name, { from = [] }] of Object.entries<Family>(families)) {
+    for (const [name, { from }] of Object.entries(families)) {
       for (const labels of from) this.#samples[series(name, labels)] = 0;
     }
   }
@@ -138,7 +138,7 @@ export function render(parts: Samples[]): string {
     }
   }
   const lines: string[] = [];
-  for (const [name, { type, help }] of Object.entries<Family>(families)) {
+  for (const [name, { type, help }] of Object.entries(families)) {
     const found = [...(sums.get(name) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
     if (found.length === 0) continue;
     lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);

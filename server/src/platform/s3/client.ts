@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { writeHead } from '@szafa/protocol';
 import { http, https } from '../http/node-http.ts';
 import { percentEncode } from '../percent.ts';
+import { retry } from '../retry.ts';
 import type { Body } from '../volumes/body.ts';
 import { broken, isTransient, OtherAnswer, S3Error, silent, translate } from './errors.ts';
 import type { S3Credentials, S3Location } from './location.ts';
@@ -63,8 +63,6 @@ export interface S3Options extends Partial<S3Limits> {
 
 const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
 const EMPTY = sha256Hex('');
-const ATTEMPTS = 6;
-const FIRST_PAUSE_MS = 50;
 const MAX_SOCKETS = 256;
 /** We close idle connections before a gateway does so in the middle of a request. */
 const IDLE_MS = 20_000;
@@ -169,7 +167,7 @@ export class S3Client {
     const { body, allowed = [], silenceMs = this.limits.silenceMs } = options;
     const digest = body ? sha256Hex(body) : EMPTY;
     if (request.method !== 'GET' && request.method !== 'HEAD') await this.beforeChange();
-    return this.persist(async () => {
+    return this.retry(async () => {
       const sent = this.begin(request, digest, body?.length ?? 0);
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.on('response', resolve).on('error', reject);
@@ -184,16 +182,10 @@ export class S3Client {
   }
 
   /** Repeats an attempt after transient errors, for a bounded time. */
-  async persist<T>(attempt: () => Promise<T>, silenceMs = this.limits.silenceMs): Promise<T> {
-    const end = Date.now() + Math.max(this.limits.totalMs, silenceMs);
-    for (let attempts = 1, pause = FIRST_PAUSE_MS; ; attempts++, pause *= 2) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (attempts === ATTEMPTS || !isTransient(error) || Date.now() + pause > end) throw translate(error);
-      }
-      await sleep(pause * (0.5 + Math.random()));
-    }
+  retry<T>(attempt: () => Promise<T>, silenceMs = this.limits.silenceMs): Promise<T> {
+    return retry(attempt, Math.max(this.limits.totalMs, silenceMs), isTransient).catch((error: unknown) => {
+      throw translate(error);
+    });
   }
 
   /** Undefined if there is no such object. */
@@ -222,7 +214,7 @@ export class S3Client {
     const { bucket, prefix } = this.location;
     const source = `/${bucket}/${(prefix + from).split('/').map(percentEncode).join('/')}`;
     const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
-    await this.persist(async () => {
+    await this.retry(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
       // A copy that fails late reports it inside a 200.
       if (answer.body.includes('<Error>')) throw errorOf(request, answer);
@@ -274,7 +266,7 @@ export class S3Client {
       query: { delete: '' },
       headers: { 'content-md5': createHash('md5').update(body).digest('base64') },
     };
-    await this.persist(async () => {
+    await this.retry(async () => {
       const answer = await this.call(request, { body });
       // Single keys may fail inside a 200.
       const [failed] = elements(answer.body.toString('utf8'), 'Error');

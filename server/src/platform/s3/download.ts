@@ -86,7 +86,7 @@ export async function sendRange(
   const socketSink = new SocketSink(writable, end - start, pool);
   let body = opened;
   try {
-    await client.persist(async () => {
+    await client.retry(async () => {
       body ??= await openRange(client, key, start + socketSink.received, end);
       try {
         await body.pour(socketSink);

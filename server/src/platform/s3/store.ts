@@ -126,9 +126,7 @@ export class S3Store extends DocumentStore implements VolumeStore {
     const key = keys.volume(id, volume);
     const client = this.#client;
     const pool = this.#sending;
-    let opened = whole
-      ? await client.persist(() => openRange(client, key, 0)).catch(unlessMissing)
-      : undefined;
+    let opened = whole ? await client.retry(() => openRange(client, key, 0)).catch(unlessMissing) : undefined;
     const size = whole ? opened?.length : await client.size(key);
     if (size === undefined) return undefined;
     const take = (): OpenBody | undefined => {

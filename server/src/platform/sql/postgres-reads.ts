@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { cut, run, sayGoodbye } from './postgres-statement.ts';
+import { closeClient, destroyClient, run } from './postgres-statement.ts';
 import type { PoolLoad, Value } from './sql.ts';
 
 /** A connection without an answer for this long is busy with a large read: other reads avoid it. */
@@ -11,26 +11,22 @@ export class ReadConnections {
 
   /** A server that is silent for `silenceMs` while reads wait counts as gone on all connections, so that a retry does not wait again. */
   constructor(config: ClientConfig, count: number, silenceMs: number) {
-    const onSilence = () => {
+    const dropAll = () => {
       for (const connection of this.#connections) connection.drop();
     };
-    this.#connections = Array.from({ length: count }, () => new ReadConnection(config, silenceMs, onSilence));
+    this.#connections = Array.from({ length: count }, () => new ReadConnection(config, silenceMs, dropAll));
   }
 
-  get load(): PoolLoad {
+  get load(): Pick<PoolLoad, 'total' | 'idle'> {
     const open = this.#connections.filter((connection) => connection.isOpen);
-    return {
-      total: open.length,
-      idle: open.filter((connection) => connection.waiting === 0).length,
-      waiting: 0,
-    };
+    return { total: open.length, idle: open.filter((connection) => connection.waiting === 0).length };
   }
 
   query<Row>(text: string, params: Value[]): Promise<Row[]> {
     // If all are slow, take the one with the most recent answer: it is often this process that is slow.
     const connection =
       this.#connections.find((one) => !one.isSlow) ??
-      this.#connections.reduce((last, one) => (one.movedAt > last.movedAt ? one : last));
+      this.#connections.reduce((last, one) => (one.answeredAt > last.answeredAt ? one : last));
     return connection.query(text, params);
   }
 
@@ -40,21 +36,31 @@ export class ReadConnections {
 }
 
 class ReadConnection {
-  readonly #config: ClientConfig;
+  readonly #open: () => Promise<Client>;
   readonly #silenceMs: number;
   readonly #onSilence: () => void;
   /** One timer for all reads; the driver would set one for each. */
-  #watch: NodeJS.Timeout | undefined;
+  #silenceTimer: NodeJS.Timeout | undefined;
   #client: Promise<Client> | undefined;
   /** Time of the last answer. */
-  movedAt = 0;
+  answeredAt = 0;
   /** Reads without an answer yet. */
   waiting = 0;
 
   constructor(config: ClientConfig, silenceMs: number, onSilence: () => void) {
-    this.#config = { ...config, pipeline: true, query_timeout: undefined };
     this.#silenceMs = silenceMs;
     this.#onSilence = onSilence;
+    // If the connection is lost, its reads fail; the next read opens another one.
+    this.#open = () => {
+      const client = new Client({ ...config, pipeline: true, query_timeout: undefined });
+      const opening = client.connect().then(() => client);
+      const forget = () => {
+        if (this.#client === opening) this.#client = undefined;
+      };
+      client.on('error', forget).on('end', forget);
+      opening.catch(forget);
+      return opening;
+    };
   }
 
   get isOpen(): boolean {
@@ -62,53 +68,38 @@ class ReadConnection {
   }
 
   get isSlow(): boolean {
-    return this.waiting > 0 && performance.now() - this.movedAt > SLOW_MS;
+    return this.waiting > 0 && performance.now() - this.answeredAt > SLOW_MS;
   }
 
   async query<Row>(text: string, params: Value[]): Promise<Row[]> {
-    if (this.waiting++ === 0) this.movedAt = performance.now();
+    if (this.waiting++ === 0) this.answeredAt = performance.now();
     try {
       this.#client ??= this.#open();
-      this.#watch ??= setTimeout(this.#check, this.#silenceMs).unref();
+      this.#silenceTimer ??= setTimeout(this.#checkSilence, this.#silenceMs).unref();
       return await run<Row>(await this.#client, text, params);
     } finally {
       this.waiting--;
-      this.movedAt = performance.now();
+      this.answeredAt = performance.now();
     }
   }
 
-  /** Runs while reads wait. */
-  readonly #check = () => {
-    this.#watch = undefined;
+  readonly #checkSilence = () => {
+    this.#silenceTimer = undefined;
     if (this.waiting === 0) return;
-    const left = this.movedAt + this.#silenceMs - performance.now();
-    if (left > 0) this.#watch = setTimeout(this.#check, left).unref();
+    const left = this.answeredAt + this.#silenceMs - performance.now();
+    if (left > 0) this.#silenceTimer = setTimeout(this.#checkSilence, left).unref();
     else this.#onSilence();
   };
 
   /** Drops the connection; the next read opens another one. */
   drop(): void {
-    const dropped = this.#client;
+    this.#client?.then(destroyClient, () => undefined /* it never opened */);
     this.#client = undefined;
-    dropped?.then(cut, () => undefined /* it never opened */);
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#watch);
+    clearTimeout(this.#silenceTimer);
     const client = await this.#client?.catch(() => undefined /* its reader got the error */);
-    if (client) await sayGoodbye(client);
-  }
-
-  /** If the connection is lost, its reads fail; the next read opens another one. */
-  #open(): Promise<Client> {
-    const client = new Client(this.#config);
-    const opening = client.connect().then(() => client);
-    const forget = () => {
-      if (this.#client === opening) this.#client = undefined;
-    };
-    client.on('error', forget);
-    client.on('end', forget);
-    opening.catch(forget);
-    return opening;
+    if (client) await closeClient(client);
   }
 }

@@ -23,48 +23,33 @@ const prepared = new Map<string, Prepared>();
 
 /** The statement with PostgreSQL's parameters, and the name under which each connection keeps its plan. */
 function prepare(text: string): Prepared {
-  let found = prepared.get(text);
-  if (!found) {
+  let statement = prepared.get(text);
+  if (!statement) {
     let count = 0;
-    found = {
-      name: `s${prepared.size}`,
-      text: text.replace(/\?/g, () => `$${++count}`),
-      columns: undefined,
-    };
-    prepared.set(text, found);
+    const numbered = text.replace(/\?/g, () => `$${++count}`);
+    statement = { name: `s${prepared.size}`, text: numbered, columns: undefined };
+    prepared.set(text, statement);
   }
-  return found;
+  return statement;
 }
 
-export function run<Row>(client: ClientBase, statement: string, params: Value[]): Promise<Row[]> {
-  return send(client, prepare(statement), params, false);
-}
-
-/** Begins a transaction with its first statement. */
-export async function begin<Row>(client: ClientBase, statement: string, params: Value[]): Promise<Row[]> {
-  const first = prepare(statement);
-  const together = isKnown(connectionOf(client), first);
-  if (!together) await client.query('BEGIN');
-  return send(client, first, params, together);
-}
-
-function send<Row>(
-  client: ClientBase,
-  statement: Prepared,
-  params: Value[],
-  begins: boolean,
-): Promise<Row[]> {
+export function run<Row>(client: ClientBase, text: string, params: Value[], begins = false): Promise<Row[]> {
   return new Promise((resolve, reject) => {
-    client.query(
-      new Run<Row>(statement, params.map(storable), begins, (error, rows) =>
-        error ? reject(error) : resolve(rows),
-      ),
-    );
+    const values = params.map(toText);
+    const callback: Callback<Row> = (error, rows) => (error ? reject(error) : resolve(rows));
+    client.query(new PreparedQuery<Row>(prepare(text), values, begins, callback));
   });
 }
 
+/** Begins a transaction with its first statement. */
+export async function begin<Row>(client: ClientBase, text: string, params: Value[]): Promise<Row[]> {
+  const together = isKnown(connectionOf(client), prepare(text));
+  if (!together) await client.query('BEGIN');
+  return run(client, text, params, together);
+}
+
 /** PostgreSQL's texts have no NUL. No name or id of ours has one either: such a text must match nothing instead of failing. */
-function storable(value: Value): string | null {
+function toText(value: Value): string | null {
   if (typeof value !== 'string') return value === null ? null : String(value);
   return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 }
@@ -82,16 +67,16 @@ const isKnown = ({ parsedStatements }: Connection, { name, columns }: Prepared) 
   columns !== undefined && parsedStatements[name] !== undefined;
 
 /** Destroys a connection whose server does not answer; its statements fail. */
-export function cut(client: ClientBase): void {
+export function destroyClient(client: ClientBase): void {
   connectionOf(client).stream.destroy();
 }
 
 /** A healthy server closes a connection at once, an unreachable one never. */
-export const GOODBYE_MS = 5_000;
+export const CLOSE_MS = 5_000;
 
 /** Closes a connection properly if its server answers; never fails. */
-export async function sayGoodbye(client: Client): Promise<void> {
-  const late = setTimeout(cut, GOODBYE_MS, client);
+export async function closeClient(client: Client): Promise<void> {
+  const late = setTimeout(destroyClient, CLOSE_MS, client);
   await client.end().catch(() => undefined /* lost already */);
   clearTimeout(late);
 }
@@ -110,7 +95,7 @@ const DriverQuery = Query as unknown as new <Row>(
 ) => DriverQuery<Row>;
 
 /** Runs a prepared statement. The driver sends four messages and reads the columns each time; with known columns this sends one buffer. */
-class Run<Row> extends DriverQuery<Row> {
+class PreparedQuery<Row> extends DriverQuery<Row> {
   readonly #prepared: Prepared;
   readonly #values: (string | null)[];
   readonly #begins: boolean;
@@ -163,14 +148,14 @@ class Run<Row> extends DriverQuery<Row> {
 
 /** Messages "Execute" without a limit and "Sync", https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const EXECUTE_AND_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
-/** "Parse", "Bind" and "Execute"; without a "Sync" of its own, so that what follows is skipped if it fails. */
+/** "Parse", "Bind" and "Execute"; without a "Sync" of its own, so that the next statement is skipped if BEGIN fails. */
 const BEGIN = Buffer.from(
   'P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0',
   'latin1',
 );
 const NULL = -1;
 
-/** Message "Bind" of the nameless portal, all in text, and what executes it. */
+/** Message "Bind" of the nameless portal, all in text, and the messages that execute it. */
 export function bindAndExecute(name: string, values: (string | null)[]): Buffer {
   let length = 4 + 1 + name.length + 1 + 2 + 2 + 2;
   for (const value of values) length += 4 + (value === null ? 0 : Buffer.byteLength(value));

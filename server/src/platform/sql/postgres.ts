@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool } from 'pg';
 import { ConfigError, StoreUnavailable } from '../errors.ts';
+import { retry } from '../retry.ts';
 import { ReadConnections } from './postgres-reads.ts';
-import { begin, cut, GOODBYE_MS, run, sayGoodbye, types } from './postgres-statement.ts';
+import { begin, CLOSE_MS, closeClient, destroyClient, run, types } from './postgres-statement.ts';
 import type { Dialect, Lock, PoolLoad, Sql, SqlStore, Value } from './sql.ts';
 
 const dialect: Dialect = {
@@ -29,10 +29,8 @@ const LOCK_MS = 10_000;
 /** The longest timer. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const KEEP_ALIVE_MS = 10_000;
-const ATTEMPTS = 6;
-/** No retries after this time: a 503 helps the client more. */
-const PATIENCE_MS = 10_000;
-const FIRST_PAUSE_MS = 50;
+/** A restart of the server takes about a second. No retries after this time: a 503 helps the client more. */
+const RETRY_MS = 10_000;
 /**
  * Makes the server notice within 25 seconds that a node is unreachable, instead of TCP's two hours: its locks become free, and
  * dead connections do not pile up.
@@ -49,7 +47,7 @@ const ROLLED_BACK = new Set(['40001', '40P01', '55P03']);
 /** The server is starting or stopping, or has no connection left. */
 const NOT_SERVING = /^(57P0[1-3]|53300|08...)$/;
 /** Access is refused: wrong password, no such database or schema, missing permissions. */
-const REFUSED = /^(28...|3D000|3F000|42501)$/;
+const ACCESS_DENIED = /^(28...|3D000|3F000|42501)$/;
 
 /** Work that an administrator started may take any time, whatever the role's own limits are. */
 const UNLIMITED = ['statement_timeout=0', 'lock_timeout=0', 'idle_in_transaction_session_timeout=0'];
@@ -114,13 +112,12 @@ export class PostgresStore implements SqlStore {
     this.#reads = new ReadConnections(this.#address.config, READ_CONNECTIONS, silenceMs);
     this.#pool.on('connect', (client) => {
       this.#pooled.add(client);
-      // A destroyed connection may still emit an error, to which nobody else listens.
+      // A destroyed connection may still emit an error.
       client.on('error', () => undefined);
     });
     this.#pool.on('remove', (client) => this.#pooled.delete(client));
-    this.#pool.on('error', () => {
-      // An idle connection was lost. The pool has dropped it; the next query opens another one.
-    });
+    // The pool drops an idle connection that is lost; the next query opens another one.
+    this.#pool.on('error', () => undefined);
   }
 
   /** Creates the configured schema, and refuses a server that could lose acknowledged data. */
@@ -154,21 +151,18 @@ export class PostgresStore implements SqlStore {
   }
 
   get load(): PoolLoad {
+    const { totalCount, idleCount, waitingCount: waiting } = this.#pool;
     const { total, idle } = this.#reads.load;
-    return {
-      total: this.#pool.totalCount + total,
-      idle: this.#pool.idleCount + idle,
-      waiting: this.#pool.waitingCount,
-    };
+    return { total: totalCount + total, idle: idleCount + idle, waiting };
   }
 
   query<Row>(text: string, ...params: Value[]): Promise<Row[]> {
-    return persist(() => this.#reads.query<Row>(text, params), isTransient);
+    return withRetries(() => this.#reads.query<Row>(text, params), isTransient);
   }
 
   /** Retried only if it certainly changed nothing: a lost answer may belong to a change that was made. */
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
-    return persist(() => this.#withClient((client) => run<Row>(client, text, params)), didNothing);
+    return withRetries(() => this.#withClient((client) => run<Row>(client, text, params)), changedNothing);
   }
 
   /** `work` may run more than once: nothing has changed until COMMIT was sent. */
@@ -176,37 +170,34 @@ export class PostgresStore implements SqlStore {
     const attempt = async (client: ClientBase): Promise<T> => {
       let result: T;
       try {
-        result = await work(inside(client));
+        result = await work(transactionSql(client));
       } catch (error) {
-        await client
-          .query('ROLLBACK')
-          .catch(() => undefined /* the connection is lost, which rolls back as well */);
-        throw isTransient(error) ? new Undone(error) : error;
+        // A lost connection rolls back as well.
+        await client.query('ROLLBACK').catch(() => undefined);
+        throw isTransient(error) ? new NothingChanged(error) : error;
       }
       await client.query('COMMIT');
       return result;
     };
-    return persist(() => this.#withClient(attempt), didNothing);
+    return withRetries(() => this.#withClient(attempt), changedNothing);
   }
 
   /** Takes a named lock on a connection of its own, until `release` or until the connection is lost. Undefined if another process has it. */
   async tryLock(name: string): Promise<Lock | undefined> {
     const client = new Client({ ...this.#address.config, statement_timeout: 0 });
     let lost = false;
-    client.on('error', () => {
+    const onLost = () => {
       lost = true;
-    });
-    client.on('end', () => {
-      lost = true;
-    });
-    const release = () => sayGoodbye(client);
+    };
+    client.on('error', onLost).on('end', onLost);
+    const release = () => closeClient(client);
     try {
       await client.connect();
-      const { rows } = await client.query<{ held: boolean }>(
-        "SELECT pg_try_advisory_lock(hashtext('szafa ' || coalesce(current_schema(), '')), hashtext($1)) AS held",
+      const { rows } = await client.query<{ locked: boolean }>(
+        "SELECT pg_try_advisory_lock(hashtext('szafa ' || coalesce(current_schema(), '')), hashtext($1)) AS locked",
         [name],
       );
-      if (!rows[0]!.held) {
+      if (!rows[0]!.locked) {
         await release();
         return undefined;
       }
@@ -214,54 +205,47 @@ export class PostgresStore implements SqlStore {
       await release();
       throw unavailable(error);
     }
-    const confirm = async () => {
-      if (lost) return false;
-      return client.query('SELECT 1').then(
-        () => true,
-        () => false,
-      );
-    };
-    return { confirm, release };
+    const answers = () => client.query('SELECT 1').then(Boolean, () => false);
+    return { confirm: async () => !lost && answers(), release };
   }
 
   async close(): Promise<void> {
     // The pool waits for connections in use, and each of them keeps the process alive.
-    setTimeout(() => this.#pooled.forEach(cut), GOODBYE_MS).unref();
+    setTimeout(() => this.#pooled.forEach(destroyClient), CLOSE_MS).unref();
     await Promise.all([this.#pool.end(), this.#reads.close()]);
   }
 
   async #withClient<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      // Nothing was sent.
-      throw new Undone(error);
+      throw new NothingChanged(error);
     });
-    let broken: unknown;
-    const onError = (error: Error) => {
-      broken = error;
+    let isBroken = false;
+    const onError = () => {
+      isBroken = true;
     };
     client.on('error', onError);
     try {
       return await work(client);
     } catch (error) {
-      const cause = error instanceof Undone ? error.cause : error;
-      if (isTransient(cause) && !ROLLED_BACK.has((cause as DatabaseError).code!)) broken = cause;
+      const cause = error instanceof NothingChanged ? error.cause : error;
+      if (isTransient(cause) && !ROLLED_BACK.has((cause as DatabaseError).code!)) isBroken = true;
       throw error;
     } finally {
       client.off('error', onError);
-      client.release(broken !== undefined);
+      client.release(isBroken);
     }
   }
 }
 
 /** The attempt failed and has certainly changed nothing. */
-class Undone extends Error {
+class NothingChanged extends Error {
   constructor(cause: unknown) {
-    super('nothing was done', { cause });
+    super('nothing was changed', { cause });
   }
 }
 
 /** BEGIN is sent together with the first statement. */
-function inside(client: ClientBase): Sql {
+function transactionSql(client: ClientBase): Sql {
   let next = begin;
   const both = <Row>(text: string, ...params: Value[]) => {
     const send = next;
@@ -273,7 +257,7 @@ function inside(client: ClientBase): Sql {
 }
 
 function isTransient(error: unknown): boolean {
-  if (error instanceof Undone) return isTransient(error.cause);
+  if (error instanceof NothingChanged) return isTransient(error.cause);
   if (error instanceof DatabaseError) return ROLLED_BACK.has(error.code!) || NOT_SERVING.test(error.code!);
   if (!(error instanceof Error)) return false;
   // The driver has no codes for lost connections and for its own time limits.
@@ -281,28 +265,20 @@ function isTransient(error: unknown): boolean {
   return typeof (error as NodeJS.ErrnoException).syscall === 'string' || lost.test(error.message);
 }
 
-function didNothing(error: unknown): boolean {
-  if (error instanceof Undone) return isTransient(error.cause);
+function changedNothing(error: unknown): boolean {
+  if (error instanceof NothingChanged) return isTransient(error.cause);
   return error instanceof DatabaseError && ROLLED_BACK.has(error.code!);
 }
 
 function unavailable(error: unknown): unknown {
-  const cause = error instanceof Undone ? error.cause : error;
-  if (cause instanceof DatabaseError && REFUSED.test(cause.code!)) {
+  const cause = error instanceof NothingChanged ? error.cause : error;
+  if (cause instanceof DatabaseError && ACCESS_DENIED.test(cause.code!)) {
     return new ConfigError(`SZ_DATABASE: ${cause.message}`, { cause });
   }
   return isTransient(cause) ? new StoreUnavailable('database', cause) : cause;
 }
 
-/** Retries for a few seconds: a restart of the server takes about one. */
-async function persist<T>(attempt: () => Promise<T>, again: (error: unknown) => boolean): Promise<T> {
-  const end = performance.now() + PATIENCE_MS;
-  for (let attempts = 1, pause = FIRST_PAUSE_MS; ; attempts++, pause *= 2) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (attempts === ATTEMPTS || performance.now() > end || !again(error)) throw unavailable(error);
-    }
-    await sleep(pause * (0.5 + Math.random()));
-  }
-}
+const withRetries = <T>(attempt: () => Promise<T>, mayRetry: (error: unknown) => boolean) =>
+  retry(attempt, RETRY_MS, mayRetry).catch((error: unknown) => {
+    throw unavailable(error);
+  });

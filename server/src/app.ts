@@ -9,7 +9,7 @@ import Fastify, {
 import { authentication, preAuthenticated } from './accounts/authentication.ts';
 import { accountHandlers } from './accounts/routes.ts';
 import { leaveToNginx } from './fastlane/accel.ts';
-import { VolumeLanes } from './fastlane/lane.ts';
+import { openVolumeLanes } from './fastlane/lane.ts';
 import { isVolumeSocket, VolumeSockets } from './fastlane/socket.ts';
 import { fileHandlers } from './files/routes.ts';
 import { adminHandlers } from './operator/routes.ts';
@@ -105,7 +105,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   app.addHook('preClose', async () => sockets.close());
   // The fast lane reads plain sockets; TLS needs Node's server.
   if (config.lane && !config.tls) {
-    const lanes = new VolumeLanes(app.server, handleVolume, config.idleMs, idOf);
+    const lanes = openVolumeLanes(app.server, handleVolume, config.idleMs, idOf);
     app.addHook('preClose', async () => lanes.close());
   }
   app.addHook('onResponse', async (request, reply) => logAnswer(request, reply));

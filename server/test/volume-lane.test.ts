@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { parseVolumeHead } from '../src/fastlane/head.ts';
-import { VolumeLanes } from '../src/fastlane/lane.ts';
+import { openVolumeLanes } from '../src/fastlane/lane.ts';
 import { Disconnected, type Sink } from '../src/platform/volumes/body.ts';
 import type { VolumeHandler } from '../src/transfers/put.ts';
 
@@ -18,7 +18,7 @@ const limit = { timeout: 60_000 };
 const IDLE_MS = 300;
 
 let server: Server;
-let lanes: VolumeLanes;
+let lanes: ReturnType<typeof openVolumeLanes>;
 let port: number;
 let handle: VolumeHandler;
 /** Requests that Node's server got. */
@@ -30,7 +30,7 @@ before(async () => {
     request.resume();
     request.on('end', () => response.end('general'));
   });
-  lanes = new VolumeLanes(server, (...args) => handle(...args), IDLE_MS);
+  lanes = openVolumeLanes(server, (...args) => handle(...args), IDLE_MS);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;
@@ -339,7 +339,7 @@ test('a client that resets the connection while it is handed over harms nobody',
 
 test('a stop ends a connection once the body that nobody wants is through', limit, async () => {
   const own = createServer();
-  const stopping = new VolumeLanes(own, async () => NO, 10_000);
+  const stopping = openVolumeLanes(own, async () => NO, 10_000);
   own.listen(0, '127.0.0.1');
   await once(own, 'listening');
   const client = new Client((own.address() as AddressInfo).port);

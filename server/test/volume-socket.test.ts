@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { volumeSocket } from '@szafa/protocol';
-import { VolumeLanes } from '../src/fastlane/lane.ts';
+import { openVolumeLanes } from '../src/fastlane/lane.ts';
 import { isVolumeSocket, VolumeSockets } from '../src/fastlane/socket.ts';
 import type { Sink } from '../src/platform/volumes/body.ts';
 import type { VolumeHandler } from '../src/transfers/put.ts';
@@ -32,7 +32,7 @@ async function serving(
     ? (createSecureServer({ key: pem, cert: pem, ...upgrades }, general) as Server)
     : createServer(upgrades, general);
   const sockets = new VolumeSockets(server, handle, IDLE_MS, true);
-  if (!secure) new VolumeLanes(server, handle, IDLE_MS);
+  if (!secure) openVolumeLanes(server, handle, IDLE_MS);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -25,9 +25,12 @@ export class S3Connections implements ObjectReader {
   async fetch(head: string, status: number, silenceMs: number): Promise<OpenBody> {
     let connection = this.#idle.pop();
     while (connection?.ended) connection = this.#idle.pop();
-    connection ??= new S3Connection(this.#endpoint, (free) => this.#keep(free));
+    connection ??= new S3Connection(this.#endpoint, (free) => {
+      free.keepIdle(this.#idleMs);
+      this.#idle.push(free);
+    });
     try {
-      await connection.ask(head, status, silenceMs);
+      await connection.request(head, status, silenceMs);
       return connection;
     } catch (error) {
       connection.end();
@@ -38,22 +41,17 @@ export class S3Connections implements ObjectReader {
   close(): void {
     for (const connection of this.#idle.splice(0)) connection.end();
   }
-
-  #keep(connection: S3Connection): void {
-    connection.rest(this.#idleMs);
-    this.#idle.push(connection);
-  }
 }
 
 class S3Connection implements OpenBody {
   length = 0;
   readonly #intake: Intake;
   readonly #onFree: (connection: S3Connection) => void;
-  #mode: 'idle' | 'head' | 'held' = 'idle';
+  #mode: 'idle' | 'head' | 'body' = 'idle';
   #status = 0;
   #head = '';
   #keepAlive = false;
-  #begun: PromiseWithResolvers<void> | undefined;
+  #answerBegun: PromiseWithResolvers<void> | undefined;
   /** Why the connection closed. */
   #fault: Error = broken('the store closed the connection');
 
@@ -73,7 +71,7 @@ class S3Connection implements OpenBody {
     socket.on('error', (error) => {
       this.#fault = error;
     });
-    socket.on('close', () => this.#begun?.reject(this.#fault));
+    socket.on('close', () => this.#answerBegun?.reject(this.#fault));
   }
 
   get ended(): boolean {
@@ -85,22 +83,22 @@ class S3Connection implements OpenBody {
   }
 
   /** Keeps an idle connection; unexpected bytes or the idle time close it. */
-  rest(idleMs: number): void {
+  keepIdle(idleMs: number): void {
     this.#mode = 'idle';
     this.#intake.socket.setTimeout(idleMs).unref();
     this.#intake.resume();
   }
 
   /** Resolves when the answer begins. */
-  async ask(head: string, status: number, silenceMs: number): Promise<void> {
+  async request(head: string, status: number, silenceMs: number): Promise<void> {
     this.#mode = 'head';
     this.#status = status;
     this.#head = '';
-    this.#begun = Promise.withResolvers();
+    this.#answerBegun = Promise.withResolvers();
     this.#intake.socket.setTimeout(silenceMs).ref();
     this.#intake.socket.write(head);
     this.#intake.resume();
-    await this.#begun.promise;
+    await this.#answerBegun.promise;
   }
 
   async pour(sink: Sink): Promise<void> {
@@ -124,7 +122,7 @@ class S3Connection implements OpenBody {
       if (this.#mode === 'head') return this.#readHead(bytes);
       this.end();
     } catch (error) {
-      this.#begun?.reject(error);
+      this.#answerBegun?.reject(error);
       this.end();
     }
     return false;
@@ -144,8 +142,8 @@ class S3Connection implements OpenBody {
     this.length = length;
     this.#keepAlive = keepAlive;
     this.#intake.begin(length, early);
-    this.#mode = 'held';
-    this.#begun!.resolve();
+    this.#mode = 'body';
+    this.#answerBegun!.resolve();
     return false;
   }
 }

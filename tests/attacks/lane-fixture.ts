@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VolumeLanes } from '../../server/src/fastlane/lane.ts';
+import { openVolumeLanes } from '../../server/src/fastlane/lane.ts';
 import type { VolumeHandler } from '../../server/src/transfers/put.ts';
 
 export const NO = { status: 409, body: { error: 'no' } };
@@ -25,7 +25,7 @@ export async function withLane(
     request.resume();
     request.on('end', () => response.end('general'));
   });
-  const lanes = new VolumeLanes(server, handle, idleMs);
+  const lanes = openVolumeLanes(server, handle, idleMs);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {

@@ -15,7 +15,7 @@ export interface S3Request {
   /** Below the prefix; undefined for the bucket itself. */
   key?: string | undefined;
   query?: Record<string, string>;
-  headers?: Record<string, string>;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface S3Answer {
@@ -76,21 +76,21 @@ export class S3Client {
   readonly beforeChange: () => Promise<void>;
   readonly #times: S3Times | undefined;
   readonly #signer: Signer;
-  readonly #agent: Agent;
   readonly #transport: typeof http | ReturnType<typeof https>;
+  readonly #agent: Agent;
   readonly #reader: ObjectReader | undefined;
 
   constructor(location: S3Location, credentials: S3Credentials, options: S3Options = {}) {
-    const { beforeChange = async () => undefined, times, openReader, ...limits } = options;
+    const { endpoint, region } = location;
     this.location = location;
-    this.#times = times;
-    this.beforeChange = beforeChange;
-    this.limits = { ...LIMITS, ...limits };
-    this.#signer = new Signer(credentials, location.region);
-    this.#transport = location.endpoint.protocol === 'https:' ? https() : http;
+    this.limits = { ...LIMITS, ...options };
+    this.beforeChange = options.beforeChange ?? (async () => undefined);
+    this.#times = options.times;
+    this.#signer = new Signer(credentials, region);
+    this.#transport = endpoint.protocol === 'https:' ? https() : http;
     const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, timeout: IDLE_MS, noDelay: true };
     this.#agent = new this.#transport.Agent(pool);
-    this.#reader = this.#transport === http ? openReader?.(location.endpoint, IDLE_MS) : undefined;
+    this.#reader = this.#transport === http ? options.openReader?.(endpoint, IDLE_MS) : undefined;
   }
 
   close(): void {
@@ -103,10 +103,10 @@ export class S3Client {
     if (!this.#reader) return undefined;
     const { path, headers } = this.#signed(request, EMPTY);
     const head = writeHead(`${request.method} ${path} HTTP/1.1`, headers);
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
       const body = await this.#reader.fetch(head, status, this.limits.silenceMs);
-      this.#times?.answered(request.method, status, performance.now() - begun);
+      this.#times?.answered(request.method, status, performance.now() - startedAt);
       return body;
     } catch (error) {
       if (error instanceof OtherAnswer) return undefined;
@@ -201,19 +201,15 @@ export class S3Client {
   }
 
   /** With `onlyNew`, returns false if the object exists. */
-  async write(key: string, body: Uint8Array, options: { onlyNew?: boolean } = {}): Promise<boolean> {
-    const headers: Record<string, string> = options.onlyNew ? { 'if-none-match': '*' } : {};
-    const { status } = await this.call(
-      { method: 'PUT', key, headers },
-      { body, allowed: options.onlyNew ? [412] : [] },
-    );
+  async write(key: string, body: Uint8Array, { onlyNew = false } = {}): Promise<boolean> {
+    const request: S3Request = { method: 'PUT', key, headers: onlyNew ? { 'if-none-match': '*' } : {} };
+    const { status } = await this.call(request, { body, allowed: onlyNew ? [412] : [] });
     return status !== 412;
   }
 
   async copy(from: string, to: string, silenceMs?: number): Promise<void> {
-    const { bucket, prefix } = this.location;
-    const source = `/${bucket}/${(prefix + from).split('/').map(percentEncode).join('/')}`;
-    const request: S3Request = { method: 'PUT', key: to, headers: { 'x-amz-copy-source': source } };
+    const headers = { 'x-amz-copy-source': this.#pathOf(from) };
+    const request: S3Request = { method: 'PUT', key: to, headers };
     await this.retry(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
       // A copy that fails late reports it inside a 200.
@@ -235,17 +231,13 @@ export class S3Client {
       if (options.after) query['start-after'] = base + options.after;
       if (token !== '') query['continuation-token'] = token;
       const xml = (await this.call({ method: 'GET', query })).body.toString('utf8');
-      for (const entry of elements(xml, 'Contents')) {
+      for (const entry of [...elements(xml, 'Contents'), ...elements(xml, 'CommonPrefixes')]) {
         seen++;
         yield {
-          key: text(entry, 'Key')!.slice(base.length),
-          size: Number(text(entry, 'Size')),
+          key: (text(entry, 'Key') ?? text(entry, 'Prefix'))!.slice(base.length),
+          size: Number(text(entry, 'Size') ?? 0),
           changedAt: Date.parse(text(entry, 'LastModified') ?? ''),
         };
-      }
-      for (const entry of elements(xml, 'CommonPrefixes')) {
-        seen++;
-        yield { key: text(entry, 'Prefix')!.slice(base.length), size: 0, changedAt: Number.NaN };
       }
       token = text(xml, 'IsTruncated') === 'true' ? text(xml, 'NextContinuationToken') : undefined;
     }
@@ -253,25 +245,18 @@ export class S3Client {
 
   /** Deletes in batches; missing objects are no error. */
   async delete(keys: string[]): Promise<void> {
-    for (let from = 0; from < keys.length; from += DELETES_AT_ONCE)
-      await this.#deleteBatch(keys.slice(from, from + DELETES_AT_ONCE));
-  }
-
-  async #deleteBatch(keys: string[]): Promise<void> {
-    const { prefix } = this.location;
-    const objects = keys.map((key) => `<Object><Key>${encodeXml(prefix + key)}</Key></Object>`).join('');
-    const body = Buffer.from(`<Delete><Quiet>true</Quiet>${objects}</Delete>`);
-    const request: S3Request = {
-      method: 'POST',
-      query: { delete: '' },
-      headers: { 'content-md5': createHash('md5').update(body).digest('base64') },
-    };
-    await this.retry(async () => {
-      const answer = await this.call(request, { body });
-      // Single keys may fail inside a 200.
-      const [failed] = elements(answer.body.toString('utf8'), 'Error');
-      if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
-    });
+    for (let from = 0; from < keys.length; from += DELETES_AT_ONCE) {
+      const batch = keys.slice(from, from + DELETES_AT_ONCE).map((key) => this.location.prefix + key);
+      const objects = batch.map((key) => `<Object><Key>${encodeXml(key)}</Key></Object>`).join('');
+      const body = Buffer.from(`<Delete><Quiet>true</Quiet>${objects}</Delete>`);
+      const headers = { 'content-md5': createHash('md5').update(body).digest('base64') };
+      await this.retry(async () => {
+        const answer = await this.call({ method: 'POST', query: { delete: '' }, headers }, { body });
+        // Single keys may fail inside a 200.
+        const [failed] = elements(answer.body.toString('utf8'), 'Error');
+        if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
+      });
+    }
   }
 }
 

@@ -10,7 +10,7 @@ import { authentication, preAuthenticated } from './accounts/authentication.ts';
 import { accountHandlers } from './accounts/routes.ts';
 import { leaveToNginx } from './fastlane/accel.ts';
 import { openVolumeLanes } from './fastlane/lane.ts';
-import { isVolumeSocket, VolumeSockets } from './fastlane/socket.ts';
+import { acceptVolumeSockets, isVolumeSocket } from './fastlane/socket.ts';
 import { fileHandlers } from './files/routes.ts';
 import { adminHandlers } from './operator/routes.ts';
 import { ApiError } from './platform/http/api-error.ts';
@@ -101,7 +101,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   countInFlight(app, services.metrics);
   const bodies = new Bodies(config.idleMs);
   const handleVolume = volumeHandler(services);
-  const sockets = new VolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
+  const sockets = acceptVolumeSockets(app.server, handleVolume, config.idleMs, config.lane, idOf);
   app.addHook('preClose', async () => sockets.close());
   // The fast lane reads plain sockets; TLS needs Node's server.
   if (config.lane && !config.tls) {

@@ -8,8 +8,7 @@ import { nodeSamples, storeSamples } from './node-metrics.ts';
 import { REPORT_MS } from './operator/nodes-table.ts';
 import { closeDataFolder } from './platform/cluster/data-folder.ts';
 import { connectionLimit, descriptorLimit } from './platform/cluster/descriptors.ts';
-import { lendToWorkers } from './platform/cluster/lending.ts';
-import { paceWorkers } from './platform/cluster/pacing.ts';
+import { shareLimits } from './platform/cluster/shared-limits.ts';
 import { shareCertificate } from './platform/cluster/tls.ts';
 import { ConfigError, StoreUnavailable } from './platform/errors.ts';
 import { isLoopback } from './platform/http/addresses.ts';
@@ -65,8 +64,7 @@ export async function runPrimary(config: Config): Promise<void> {
     log.warn(`the fast lane is off and uploads cost more CPU: Node ${process.version}: ${fault}`);
   const lane = config.lane && fault === undefined;
   shareCertificate(config.tls, () => readTls(process.env), log);
-  lendToWorkers(config);
-  paceWorkers();
+  shareLimits(config);
   watchAccepting(connectionLimit(descriptorLimit()), () => metrics.add('szafa_connections_refused_total'));
   const workers = new Workers({ ...config, lane }, node, log, async (processName) => {
     await discardUnfinished(config, processName);

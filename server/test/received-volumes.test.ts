@@ -9,7 +9,7 @@ import type { Volume } from '@szafa/protocol';
 import { Metadata } from '../src/metadata.ts';
 import { DiskSpace } from '../src/platform/disk-space.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
-import { StreamBody } from '../src/platform/volumes/body.ts';
+import { streamBody } from '../src/platform/volumes/body.ts';
 import { FolderStore } from '../src/platform/volumes/folder.ts';
 import type { VolumeName } from '../src/platform/volumes/store.ts';
 import { migrate } from '../src/schema.ts';
@@ -57,7 +57,7 @@ const specOf = (idx: number): Volume => ({
   size: bytes(idx).length,
   sha256: createHash('sha256').update(bytes(idx)).digest('hex'),
 });
-const body = (idx: number) => new StreamBody(Readable.from([bytes(idx)]));
+const body = (idx: number) => streamBody(Readable.from([bytes(idx)]));
 
 const ann = { username: 'ann', accountId: 'ab'.repeat(16) };
 let folder = '';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { StreamBody } from '../src/platform/volumes/body.ts';
+import { streamBody } from '../src/platform/volumes/body.ts';
 import { receive } from '../src/platform/volumes/receiver.ts';
 import { SegmentPool } from '../src/platform/volumes/segments.ts';
 
@@ -22,7 +22,7 @@ test('the memory of a body goes back to the pool, also when it is refused or bre
   );
   const bodies = [Readable.from([Buffer.alloc(300_000)]), Readable.from([Buffer.alloc(300_001)]), broken];
   for (const [at, body] of bodies.entries()) {
-    await assert.rejects(receive(join(folder, String(at)), volume, new StreamBody(body), pool));
+    await assert.rejects(receive(join(folder, String(at)), volume, streamBody(body), pool));
     const lease = pool.lease();
     assert.ok(lease, `body ${at}`);
     pool.release(lease);

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
 import { DiskLender, DiskSpace } from '../src/platform/disk-space.ts';
-import { StreamBody } from '../src/platform/volumes/body.ts';
+import { streamBody } from '../src/platform/volumes/body.ts';
 import { IncomingVolumes } from '../src/transfers/incoming-volumes.ts';
 import { ReceivedVolumes } from '../src/transfers/received-volumes.ts';
 import { Transfers } from '../src/transfers/transfers.ts';
@@ -106,7 +106,7 @@ test('the space of a volume is free again once it is there, or refused', async (
   const right = [randomBytes(600), randomBytes(600)];
   const transferId = await service.begin(right);
   const receive = async (idx: number, bytes: Buffer) => {
-    const body = new StreamBody(Readable.from([bytes]));
+    const body = streamBody(Readable.from([bytes]));
     const upload = { idx, length: 600, digest: undefined, body, begin: () => undefined };
     await incoming.receive(transferId, await transfers.find(transferId), upload);
   };

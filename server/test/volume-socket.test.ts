@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { volumeSocket } from '@szafa/protocol';
 import { openVolumeLanes } from '../src/fastlane/lane.ts';
-import { isVolumeSocket, VolumeSockets } from '../src/fastlane/socket.ts';
+import { acceptVolumeSockets, isVolumeSocket } from '../src/fastlane/socket.ts';
 import type { Sink } from '../src/platform/volumes/body.ts';
 import type { VolumeHandler } from '../src/transfers/put.ts';
 
@@ -31,7 +31,7 @@ async function serving(
   const server = secure
     ? (createSecureServer({ key: pem, cert: pem, ...upgrades }, general) as Server)
     : createServer(upgrades, general);
-  const sockets = new VolumeSockets(server, handle, IDLE_MS, true);
+  const sockets = acceptVolumeSockets(server, handle, IDLE_MS, true);
   if (!secure) openVolumeLanes(server, handle, IDLE_MS);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

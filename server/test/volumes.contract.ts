@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { GroupGone, VolumeRejected } from '../src/platform/errors.ts';
-import { StreamBody } from '../src/platform/volumes/body.ts';
+import { streamBody } from '../src/platform/volumes/body.ts';
 import type { AccountDocument, Manifest, OpenVolume, VolumeStore } from '../src/platform/volumes/store.ts';
 import {
   bodyOf,
@@ -136,7 +136,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
           })(),
           { objectMode: false },
         );
-        await assert.rejects(store.put(id, volume, new StreamBody(body)), gone);
+        await assert.rejects(store.put(id, volume, streamBody(body)), gone);
         assert.deepEqual(await store.received(id), []);
       }
       assert.deepEqual(await engine.leftovers(), []);
@@ -152,7 +152,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
         store.put(
           id,
           volume,
-          new StreamBody(
+          streamBody(
             Readable.from(
               (async function* () {
                 yield bytes.subarray(0, 100_000);
@@ -244,7 +244,7 @@ export function volumesContract(name: string, create: () => Promise<VolumeEngine
       const bytes = randomBytes(300 * KIB);
       const volume = volumeOf(bytes);
       const id = await group();
-      const body = new StreamBody(
+      const body = streamBody(
         Readable.from(
           (async function* () {
             yield bytes.subarray(0, 1000);

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
 import type { Volume } from '@szafa/protocol';
-import { StreamBody } from '../src/platform/volumes/body.ts';
+import { type Body, streamBody } from '../src/platform/volumes/body.ts';
 import type { VolumeStore } from '../src/platform/volumes/store.ts';
 
 /** The engine of a volume store, with what the interface does not show. */
@@ -23,11 +23,11 @@ export function volumeOf(bytes: Uint8Array, idx = 1): Volume {
 }
 
 /** The bytes as a stream, in pieces of this size. */
-export function bodyOf(bytes: Uint8Array, piece = 65_536): StreamBody {
+export function bodyOf(bytes: Uint8Array, piece = 65_536): Body {
   function* pieces() {
     for (let from = 0; from < bytes.length; from += piece) yield bytes.subarray(from, from + piece);
   }
-  return new StreamBody(Readable.from(pieces(), { objectMode: false }));
+  return streamBody(Readable.from(pieces(), { objectMode: false }));
 }
 
 /** Keeps a copy of what it is given, as a socket does that has sent it. */

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test';
 import { readConfig } from '../../server/src/config.ts';
 import { Files } from '../../server/src/files/files.ts';
 import { Metadata } from '../../server/src/metadata.ts';
-import { openSpace } from '../../server/src/platform/cluster/lending.ts';
-import { StreamBody } from '../../server/src/platform/volumes/body.ts';
+import { openSpace } from '../../server/src/platform/cluster/shared-limits.ts';
+import { streamBody } from '../../server/src/platform/volumes/body.ts';
 import type { Manifest, VolumeStore } from '../../server/src/platform/volumes/store.ts';
 import { newProcessName, openDatabase, openVolumes, prepareStores } from '../../server/src/stores.ts';
 import { SingleVolumeFiles } from '../../server/src/transfers/single-volume-files.ts';
@@ -57,7 +57,7 @@ class Workshop {
       chunks: [{ size: 10, sha256 }],
       enc_params: {},
     };
-    const stream = new StreamBody(Readable.from([bytes]));
+    const stream = streamBody(Readable.from([bytes]));
     const id = randomBytes(20).toString('base64url');
     const init = { body, text: JSON.stringify(body) };
     const file = { transferId: id, init: () => init, length: 10, body: stream };

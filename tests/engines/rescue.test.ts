@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { type Directory, noLimits, pathOf } from '@szafa/protocol';
-import { StreamBody } from '../../server/src/platform/volumes/body.ts';
+import { streamBody } from '../../server/src/platform/volumes/body.ts';
 import type { AccountDocument, Manifest, VolumeStore } from '../../server/src/platform/volumes/store.ts';
 import {
   admin,
@@ -143,13 +143,13 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         { volumes: [{ ...manifest.volumes[0]!, size: -1 }] },
       ]) {
         const file_id = randomBytes(16).toString('hex');
-        const body = new StreamBody(Readable.from(systems.file.volumes));
+        const body = streamBody(Readable.from(systems.file.volumes));
         await store.putFile({ ...manifest, ...over, file_id }, manifest.volumes![0]!, body);
       }
       // Nor is a file taken that could not be read, since a volume of it is gone.
       const whole = await manifestOf(store, moved!);
       assert.equal(whole.volumes?.length, 2);
-      const only = new StreamBody(Readable.from([made[0]!.file.volumes[0]!]));
+      const only = streamBody(Readable.from([made[0]!.file.volumes[0]!]));
       await store.putFile({ ...whole, file_id: randomBytes(16).toString('hex') }, whole.volumes[0]!, only);
       const result = await house.run(...rescue);
       assert.equal(result.code, 1, result.errors);

@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { bytesSource, downloadToFile, nodeEngine, nodeTransport, Szafa } from '@szafa/client/node';
 import { SqliteStore } from '../../server/src/platform/sql/sqlite.ts';
-import { StreamBody } from '../../server/src/platform/volumes/body.ts';
+import { streamBody } from '../../server/src/platform/volumes/body.ts';
 import { FolderStore } from '../../server/src/platform/volumes/folder.ts';
 import { newName } from '../../server/src/platform/volumes/names.ts';
 import type { AccountDocument, Manifest } from '../../server/src/platform/volumes/store.ts';
@@ -81,7 +81,7 @@ const volumeOf = (bytes: Buffer) => ({
   size: bytes.length,
   sha256: createHash('sha256').update(bytes).digest('hex'),
 });
-const bodyOf = (bytes: Buffer) => new StreamBody(Readable.from([bytes]));
+const bodyOf = (bytes: Buffer) => streamBody(Readable.from([bytes]));
 
 test('bytes, then fsync, then the name, then the folders: for every way into the store', {
   timeout: 180_000,

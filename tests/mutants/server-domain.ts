@@ -381,8 +381,8 @@ export const mutants: Mutant[] = [
   {
     name: 'too many logins: the shortest line loses its last',
     file: 'server/src/platform/semaphore.ts',
-    find: 'if (length > this.#queues.get(found)!.length)',
-    replace: 'if (length < this.#queues.get(found)!.length)',
+    find: 'if (entry[1].length > longest.length)',
+    replace: 'if (entry[1].length < longest.length)',
     tests: ['server/test/semaphore.test.ts'],
   },
   {

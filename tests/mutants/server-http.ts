@@ -180,7 +180,7 @@ export const mutants: Mutant[] = [
   {
     name: 'of a request that Fastify answers after all, the time before is forgotten',
     file: 'server/src/fastlane/accel.ts',
-    find: '    offered.ms = performance.now() - startedAt;\n',
+    find: '    offer.ms = performance.now() - startedAt;\n',
     replace: '',
     tests: [ACCEL],
   },
@@ -299,7 +299,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a client that resets what it has just upgraded ends the process',
     file: 'server/src/fastlane/socket.ts',
-    find: "      // Node has removed its own listener.\n      socket.on('error', () => socket.destroy());\n",
+    find: "    // Node has removed its own listener.\n    socket.on('error', () => socket.destroy());\n",
     replace: '',
     tests: ['server/test/volume-socket.test.ts'],
   },

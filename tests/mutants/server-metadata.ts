@@ -289,7 +289,7 @@ export const mutants: Mutant[] = [
   {
     name: 'SQLite: a log that could not be synced is counted on',
     file: 'server/src/platform/sql/sqlite.ts',
-    find: '        this.#logIsDoubtful = true;\n',
+    find: '        this.#logSyncFailed = true;\n',
     replace: '',
     tests: [SQLITE],
     only: 'sync of the log that failed',

@@ -192,7 +192,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'what a dead worker had borrowed is lost',
-    file: 'server/src/platform/cluster/lending.ts',
+    file: 'server/src/platform/cluster/shared-limits.ts',
     find: "  cluster.on('exit', (worker) => lender.forget(nameOf(worker)));\n",
     replace: '',
     tests: ['tests/attacks/space.test.ts'],

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import type { TransportRequest } from '@szafa/client';
-import { isVolumeSocket, VolumeSockets as Service } from '../../server/src/fastlane/socket.ts';
+import { acceptVolumeSockets, isVolumeSocket } from '../../server/src/fastlane/socket.ts';
 import type { VolumeHandler } from '../../server/src/transfers/put.ts';
 import { VolumeSockets } from '../../web/src/core/transport/volume-socket.worker.ts';
 
@@ -26,7 +26,7 @@ async function serving(handle: VolumeHandler | undefined, work: (served: Served)
   const server = handle
     ? createServer({ shouldUpgradeCallback: isVolumeSocket })
     : createServer((_request, response) => response.writeHead(400).end());
-  const sockets = handle && new Service(server, handle, 5000, false);
+  const sockets = handle && acceptVolumeSockets(server, handle, 5000, false);
   let [opened, ended] = [0, 0];
   const open = new Set<Socket>();
   server.on('connection', (socket) => {

@@ -1,5 +1,6 @@
 import { argon2 as argon2Callback, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { TryLater } from '../platform/http/api-error.ts';
 import { Semaphore } from '../platform/semaphore.ts';
 
 const argon2 = promisify(argon2Callback);
@@ -9,6 +10,7 @@ const COST = { memory: 19 * 1024, passes: 2, parallelism: 1 };
 const TAG_BYTES = 32;
 const AT_ONCE = 2;
 const MOST_WAITING = 1000;
+const RETRY_SECONDS = 5;
 
 const FORMAT = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 
@@ -16,7 +18,11 @@ export const isPasswordHash = (text: string) => FORMAT.test(text);
 
 /** Hashes passwords, a few at a time and fairly by address, so that a flood of logins cannot starve the server or other logins. */
 export class Passwords {
-  readonly #semaphore = new Semaphore(AT_ONCE, MOST_WAITING);
+  readonly #semaphore = new Semaphore(
+    AT_ONCE,
+    MOST_WAITING,
+    () => new TryLater(503, 'too many logins at once; try again in a few seconds', RETRY_SECONDS),
+  );
 
   hash(password: string, address = ''): Promise<string> {
     return this.inTurn(address, () => this.make(password));

@@ -38,7 +38,7 @@ const NODE_HEADERS = [
 /** Ranges that nginx reads as we do. */
 const PLAIN_RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
-interface Offered extends PreAuthenticated {
+interface AccelOffer extends PreAuthenticated {
   headers: IncomingHttpHeaders;
   params: Pick<Params, 'file_id' | 'idx'>;
   /** The kind of store that nginx can read. */
@@ -46,10 +46,10 @@ interface Offered extends PreAuthenticated {
 }
 
 /** The offer of a trusted nginx, for a request that it answers as we would. */
-function offerOf(
+function readOffer(
   { method, url, headers, socket }: IncomingMessage,
   trusted: Config['trustProxy'],
-): Offered | undefined {
+): AccelOffer | undefined {
   const store = headers[OFFER];
   if (method !== 'GET' || typeof store !== 'string' || !trusted.contains(socket.remoteAddress ?? ''))
     return undefined;
@@ -59,10 +59,10 @@ function offerOf(
     !NODE_HEADERS.some((name) => headers[name] !== undefined) &&
     (range === undefined || PLAIN_RANGE.test(range));
   if (!isPlain || file_id === undefined || idx === undefined) return undefined;
-  return { params: { file_id, idx }, headers, store } as Offered;
+  return { params: { file_id, idx }, headers, store } as AccelOffer;
 }
 
-interface Around {
+interface RequestHooks {
   /** Called first for every request. */
   begin: (request: IncomingMessage, response: ServerResponse) => void;
   idOf: RequestIds;
@@ -75,7 +75,7 @@ export function leaveToNginx(
   app: FastifyInstance,
   services: Services,
   identify: Identify,
-  { begin, idOf, always }: Around,
+  { begin, idOf, always }: RequestHooks,
 ): void {
   const { config, files, metrics } = services;
   const { trustProxy } = config;
@@ -84,12 +84,12 @@ export function leaveToNginx(
 
   /** Makes nginx send the volume or a range of it. If nginx cannot read it, it repeats the request without the offer. */
   const handOver = (
-    offered: Offered,
+    offer: AccelOffer,
     startedAt: number,
     request: IncomingMessage,
     response: ServerResponse,
   ) => {
-    const { params, headers, store, caller, found } = offered;
+    const { params, headers, store, caller, found } = offer;
     const { file, sha256, place } = files.locateVolume(params.file_id, found.file, caller.username);
     const range = parseRange(headers.range, place.size);
     // nginx has no rate limits of accounts, and refuses ranges that we ignore, as 9-5. Fastify closes connections of a stopping server.
@@ -99,13 +99,14 @@ export function leaveToNginx(
     const status = range ? 206 : 200;
     const remote = request.socket.remoteAddress ?? '';
     const reqId = idOf(headers[REQUEST_ID], remote);
-    const said = volumeHeaders(file, etagOf(sha256));
-    said[REQUEST_ID] = reqId;
-    said[REDIRECT] = `/szafa-${place.kind}/${place.path.startsWith('/') ? place.path.slice(1) : place.path}`;
-    if (range) said[RANGE] = `bytes=${range.start}-${range.end - 1}`;
-    said['content-type'] = VOLUME_TYPE;
-    said['content-length'] = 0;
-    response.writeHead(status, Object.assign(said, always)).end();
+    const answerHeaders = volumeHeaders(file, etagOf(sha256));
+    answerHeaders[REQUEST_ID] = reqId;
+    answerHeaders[REDIRECT] =
+      `/szafa-${place.kind}/${place.path.startsWith('/') ? place.path.slice(1) : place.path}`;
+    if (range) answerHeaders[RANGE] = `bytes=${range.start}-${range.end - 1}`;
+    answerHeaders['content-type'] = VOLUME_TYPE;
+    answerHeaders['content-length'] = 0;
+    response.writeHead(status, Object.assign(answerHeaders, always)).end();
     // Not if the client has disconnected: nginx sends nothing then.
     response.on('finish', () => {
       countOut(end - start);
@@ -124,28 +125,28 @@ export function leaveToNginx(
     return true;
   };
 
-  const answer = async (offered: Offered, request: IncomingMessage, response: ServerResponse) => {
+  const answer = async (offer: AccelOffer, request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now();
     begin(request, response);
     const stopCounting = countUntilClosed(response, metrics);
     try {
-      await identify(offered);
-      if (handOver(offered, startedAt, request, response)) return;
+      await identify(offer);
+      if (handOver(offer, startedAt, request, response)) return;
     } catch (refusal) {
-      offered.refusal = refusal;
+      offer.refusal = refusal;
     }
     // Fastify would wait for a `close` that has already happened.
     if (response.closed) return;
     stopCounting();
-    offered.ms = performance.now() - startedAt;
-    preAuthenticated.set(request, offered);
+    offer.ms = performance.now() - startedAt;
+    preAuthenticated.set(request, offer);
     app.routing(request, response);
   };
 
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const offered = offerOf(request, trustProxy);
-    if (offered) void answer(offered, request, response);
+    const offer = readOffer(request, trustProxy);
+    if (offer) void answer(offer, request, response);
     else app.routing(request, response);
   });
 }

@@ -4,8 +4,9 @@ import type { Body, Sink } from '../platform/volumes/body.ts';
 export class SocketPut implements Body {
   remaining: number;
   taken = 0;
-  told = 0;
-  toldAt = performance.now();
+  /** Bytes in the last report to the client. */
+  reported = 0;
+  reportedAt = performance.now();
   sink: Sink | undefined;
   /** Settles when the body is wanted, or certainly will not be. */
   readonly wanted = Promise.withResolvers<void>();
@@ -28,9 +29,9 @@ export class SocketPut implements Body {
   }
 
   /** The body is complete, or no longer needed. */
-  end(room?: Promise<void>): void {
+  end(written?: Promise<void>): void {
     this.#close();
-    this.#poured.resolve(room);
+    this.#poured.resolve(written);
   }
 
   fail(error: unknown): void {

@@ -7,10 +7,11 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type SocketMessage, volumeSocket, writeHead } from '@szafa/protocol';
 import { DRAIN_BYTES, endWithin, MOST_UNREAD_BYTES } from '../platform/http/connection.ts';
+import type { Answer } from '../platform/http/errors.ts';
 import { newRequestId, REQUEST_ID, type RequestIds } from '../platform/http/request-log.ts';
 import { Disconnected } from '../platform/volumes/body.ts';
 import type { VolumeHandler } from '../transfers/put.ts';
-import { HEAD_BYTES, parseVolumeHead } from './head.ts';
+import { HEAD_BYTES, parseVolumeHead, type VolumeHead } from './head.ts';
 import { Intake, type OnBytes } from './intake.ts';
 import { SocketPut } from './socket-put.ts';
 import { acceptOf, BadFrame, type Frame, FrameHeads, frameOf, OPCODES, unmask } from './websocket.ts';
@@ -33,48 +34,46 @@ export function isVolumeSocket({ method, url, headers }: IncomingMessage): boole
   );
 }
 
-export class VolumeSockets {
-  readonly #sockets = new Set<VolumeSocket>();
-  #closing = false;
-
-  /** `takesOver`: reads connections with an intake, where possible. */
-  constructor(
-    server: Server,
-    handle: VolumeHandler,
-    idleMs: number,
-    takesOver: boolean,
-    idOf: RequestIds = newRequestId,
-  ) {
-    server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
-      // Node has removed its own listener.
-      socket.on('error', () => socket.destroy());
-      // After the current read has returned, because its return would stop the new reader.
-      setImmediate(() => {
-        // An earlier request on this connection that is unanswered would never be answered.
-        if (this.#closing || socket.destroyed || socket._httpMessage) {
-          socket.destroy();
-          return;
-        }
-        const { readableLength } = socket;
-        // Later bytes wait in the socket, which is about to lose its readers.
-        const waiting: Buffer[] = readableLength > 0 ? [socket.read(readableLength)] : [];
-        const first = Buffer.concat([early, ...waiting]);
-        const open = (onBytes: OnBytes) =>
-          (takesOver && openIntake(socket, onBytes)) || readWithNode(socket, onBytes);
-        const id = idOf(request.headers[REQUEST_ID], socket.remoteAddress);
-        const added = new VolumeSocket(request, id, open, handle, idleMs);
-        this.#sockets.add(added);
-        added.socket.once('close', () => this.#sockets.delete(added));
-        if (added.take(first)) added.socket.resume();
-      });
+/** Takes the upgrades of the server. `takesOver`: reads connections with an intake, where possible. */
+export function acceptVolumeSockets(
+  server: Server,
+  handle: VolumeHandler,
+  idleMs: number,
+  takesOver: boolean,
+  idOf: RequestIds = newRequestId,
+): { close(): void } {
+  const sockets = new Set<VolumeSocket>();
+  let closing = false;
+  server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
+    // Node has removed its own listener.
+    socket.on('error', () => socket.destroy());
+    // After the current read has returned, because its return would stop the new reader.
+    setImmediate(() => {
+      // An earlier request on this connection that is unanswered would never be answered.
+      if (closing || socket.destroyed || socket._httpMessage) {
+        socket.destroy();
+        return;
+      }
+      const { readableLength } = socket;
+      // Later bytes wait in the socket, which is about to lose its readers.
+      const waiting: Buffer[] = readableLength > 0 ? [socket.read(readableLength)] : [];
+      const first = Buffer.concat([early, ...waiting]);
+      const open = (onBytes: OnBytes) =>
+        (takesOver && openIntake(socket, onBytes)) || readWithNode(socket, onBytes);
+      const id = idOf(request.headers[REQUEST_ID], socket.remoteAddress);
+      const added = new VolumeSocket(request, id, open, handle, idleMs);
+      sockets.add(added);
+      added.socket.once('close', () => sockets.delete(added));
+      if (added.take(first)) added.socket.resume();
     });
-  }
-
-  /** Closes idle sockets now, the others after their answer. */
-  close(): void {
-    this.#closing = true;
-    for (const socket of this.#sockets) socket.endWhenIdle();
-  }
+  });
+  return {
+    /** Closes idle sockets now, the others after their answer. */
+    close() {
+      closing = true;
+      for (const socket of sockets) socket.endWhenIdle();
+    },
+  };
 }
 
 /** Undocumented property of a socket of Node's HTTP server. */
@@ -109,14 +108,15 @@ function readWithNode(socket: Socket, onBytes?: OnBytes): Socket {
   return socket;
 }
 
+interface PieceRead {
+  used: number;
+  wait?: Promise<void> | undefined;
+}
+
 class VolumeSocket {
   readonly socket: Socket;
-  readonly #handle: VolumeHandler;
   readonly #idleMs: number;
-  readonly #forwardedFor: string | undefined;
-  readonly #id: string;
-  /** PUTs so far. */
-  #count = 0;
+  readonly #answer: (head: VolumeHead, put: SocketPut) => Promise<Answer>;
   readonly #heads = new FrameHeads();
   #frame: Frame | undefined;
   /** Bytes of the frame read so far. */
@@ -140,10 +140,13 @@ class VolumeSocket {
   ) {
     const socket = open((bytes) => this.take(bytes));
     this.socket = socket;
-    this.#handle = handle;
-    this.#forwardedFor = request.headers['x-forwarded-for']?.toString();
-    this.#id = id;
     this.#idleMs = idleMs;
+    // Proxies add their headers to the upgrade request only.
+    const forwardedFor = request.headers['x-forwarded-for']?.toString();
+    const begin = () => undefined;
+    let count = 0;
+    this.#answer = (head, put) =>
+      handle({ ...head, forwardedFor }, put, begin, socket.remoteAddress ?? '', `${id}.${++count}`);
     socket.setTimeout(idleMs);
     socket.on('timeout', () => {
       const working = this.#sinkIsFull || this.#put?.remaining === 0;
@@ -151,8 +154,8 @@ class VolumeSocket {
       else socket.destroy();
     });
     socket.setNoDelay(true);
-    socket.on('error', () => socket.destroy());
-    socket.on('end', () => socket.destroy());
+    const drop = () => socket.destroy();
+    socket.on('error', drop).on('end', drop);
     socket.on('close', () => this.#put?.fail(new Disconnected('the client disconnected')));
     socket.write(
       writeHead('HTTP/1.1 101 Switching Protocols', {
@@ -173,10 +176,10 @@ class VolumeSocket {
   /** False if the bytes are still needed; the socket resumes later. */
   take(bytes: Buffer): boolean {
     if (!this.socket.writable) this.#discard(bytes.length);
-    const room = this.#read(bytes);
-    if (!room) return true;
+    const wait = this.#read(bytes);
+    if (!wait) return true;
     this.#sinkIsFull = true;
-    room.then(() => {
+    wait.then(() => {
       this.#sinkIsFull = false;
       this.socket.resume();
     });
@@ -222,7 +225,7 @@ class VolumeSocket {
     if (frame.length === 0) this.#endFrame(frame);
   }
 
-  #readPiece(frame: Frame, piece: Buffer): { used: number; wait?: Promise<void> | undefined } {
+  #readPiece(frame: Frame, piece: Buffer): PieceRead {
     const isControl = frame.opcode >= OPCODES.close;
     if (!isControl && this.#message === OPCODES.binary) return this.#readBody(frame, piece);
     const plain = Buffer.allocUnsafe(piece.length);
@@ -237,7 +240,7 @@ class VolumeSocket {
     return { used: piece.length };
   }
 
-  #readBody({ mask }: Frame, piece: Buffer): { used: number; wait?: Promise<void> | undefined } {
+  #readBody({ mask }: Frame, piece: Buffer): PieceRead {
     const put = this.#put;
     if (put && !put.sink && !put.isOver) return { used: 0, wait: put.wanted.promise };
     if (!put?.sink) {
@@ -273,9 +276,10 @@ class VolumeSocket {
   #reportProgress(put: SocketPut, bytes: number): void {
     put.taken += bytes;
     const now = performance.now();
-    if (put.taken - put.told < volumeSocket.tellBytes && now - put.toldAt < volumeSocket.tellMs) return;
-    put.told = put.taken;
-    put.toldAt = now;
+    if (put.taken - put.reported < volumeSocket.tellBytes && now - put.reportedAt < volumeSocket.tellMs)
+      return;
+    put.reported = put.taken;
+    put.reportedAt = now;
     this.#send({ taken: put.taken });
   }
 
@@ -302,15 +306,7 @@ class VolumeSocket {
     const put = new SocketPut(head.length);
     this.#put = put;
     this.#unwanted = 0;
-    const begin = () => undefined;
-    // Proxies add their headers to the upgrade request only.
-    this.#handle(
-      { ...head, forwardedFor: this.#forwardedFor },
-      put,
-      begin,
-      this.socket.remoteAddress ?? '',
-      `${this.#id}.${++this.#count}`,
-    ).then(({ status, body }) => {
+    this.#answer(head, put).then(({ status, body }) => {
       this.#put = undefined;
       put.end();
       this.#send({ status, body });

@@ -1,7 +1,3 @@
-import { TryLater } from './http/api-error.ts';
-
-const RETRY_SECONDS = 5;
-
 interface Waiter {
   begin: () => void;
   refuse: (error: Error) => void;
@@ -9,28 +5,26 @@ interface Waiter {
 
 /**
  * Runs a few jobs at a time, with fair turns for each address: a client with a thousand requests delays only itself. When too
- * many wait, the longest queue loses its last job.
+ * many wait, the longest queue loses its last job, which rejects with `busyError()`.
  */
 export class Semaphore {
-  readonly #atOnce: number;
-  readonly #mostWaiting: number;
+  readonly #options: { atOnce: number; mostWaiting: number; busyError: () => Error };
   /** By address, in the order of their turns. */
   readonly #queues = new Map<string, Waiter[]>();
   #running = 0;
   #waiting = 0;
 
-  constructor(atOnce: number, mostWaiting: number) {
-    this.#atOnce = atOnce;
-    this.#mostWaiting = mostWaiting;
+  constructor(atOnce: number, mostWaiting: number, busyError: () => Error) {
+    this.#options = { atOnce, mostWaiting, busyError };
   }
 
   async run<T>(address: string, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#atOnce) this.#running++;
+    if (this.#running < this.#options.atOnce) this.#running++;
     else await this.#wait(address);
     try {
       return await work();
     } finally {
-      this.#next();
+      this.#startNext();
     }
   }
 
@@ -39,28 +33,21 @@ export class Semaphore {
       const queue = this.#queues.get(address) ?? [];
       queue.push({ begin, refuse });
       this.#queues.set(address, queue);
-      if (++this.#waiting > this.#mostWaiting) this.#leave(this.#longest(address));
+      if (++this.#waiting > this.#options.mostWaiting) this.#refuseLast(address);
     });
   }
 
-  /** Prefers the newest address among equals. */
-  #longest(last: string): string {
-    let found = last;
-    for (const [address, { length }] of this.#queues) {
-      if (length > this.#queues.get(found)!.length) found = address;
-    }
-    return found;
-  }
-
-  #leave(address: string): void {
-    const queue = this.#queues.get(address)!;
-    const waiter = queue.pop()!;
-    if (queue.length === 0) this.#queues.delete(address);
+  /** Refuses the last job of the longest queue; among equals, of the newest address. */
+  #refuseLast(newest: string): void {
+    let [address, longest] = [newest, this.#queues.get(newest)!];
+    for (const entry of this.#queues) if (entry[1].length > longest.length) [address, longest] = entry;
+    const waiter = longest.pop()!;
+    if (longest.length === 0) this.#queues.delete(address);
     this.#waiting--;
-    waiter.refuse(new TryLater(503, 'too many logins at once; try again in a few seconds', RETRY_SECONDS));
+    waiter.refuse(this.#options.busyError());
   }
 
-  #next(): void {
+  #startNext(): void {
     const [next] = this.#queues;
     if (!next) {
       this.#running--;

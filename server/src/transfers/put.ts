@@ -14,7 +14,7 @@ import { type Answer, answerFor, CLIENT_CLOSED, logFault } from '../platform/htt
 import { type Params, volumeNumber } from '../platform/http/params.ts';
 import { countFault, logRequest } from '../platform/http/request-log.ts';
 import { urlOf } from '../platform/http/schemas.ts';
-import { type Body, Disconnected, StreamBody } from '../platform/volumes/body.ts';
+import { type Body, Disconnected, streamBody } from '../platform/volumes/body.ts';
 import type { Services } from '../services.ts';
 import { UploadSlots } from './upload-slots.ts';
 
@@ -119,9 +119,11 @@ const senderOf = ({ scope, sessionId, username }: Caller) =>
 /** The body of a request that Node's server reads. */
 const bodyOf = (request: IncomingMessage): Body => ({
   pour: (sink) =>
-    new StreamBody(request).pour(sink).catch((cause: unknown) => {
-      throw request.readableAborted ? new Disconnected('the client disconnected', { cause }) : cause;
-    }),
+    streamBody(request)
+      .pour(sink)
+      .catch((cause: unknown) => {
+        throw request.readableAborted ? new Disconnected('the client disconnected', { cause }) : cause;
+      }),
 });
 
 /** The route: for requests that the fast lane leaves to Node's server, and for TLS. */

@@ -4,10 +4,7 @@ import { RuleError } from '@szafa/protocol';
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/;
 const MAPPED_BITS = 96;
 
-/**
- * One spelling for one address, so that two can be compared: no brackets, no zone, IPv6 in its short form,
- * IPv4 even where the system writes it as IPv6 (`::ffff:10.0.0.1`). Null for what is not an address.
- */
+/** Normalizes an address: no brackets, no zone, short IPv6, mapped IPv6 (`::ffff:10.0.0.1`) as IPv4. Null if it is none. */
 export function plainAddress(text: string): string | null {
   const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   const family = isIP(bare);
@@ -20,7 +17,7 @@ export function plainAddress(text: string): string | null {
 /** A list of networks, as in SZ_PULL_ALLOW and SZ_TRUST_PROXY. */
 export class Cidrs {
   readonly #list = new BlockList();
-  /** Mostly a proxy, of which each request asks several times. */
+  /** The last result: usually that of a proxy, which each request looks up several times. */
   #last = { address: '', isInside: false };
 
   add(entry: string): void {
@@ -51,14 +48,14 @@ export class Cidrs {
   }
 }
 
-/** Networks (or single addresses) separated by commas or blanks; an empty text is an empty list. */
+/** Parses networks or single addresses, separated by commas or spaces. */
 export function parseCidrs(text: string): Cidrs {
   const cidrs = new Cidrs();
   for (const entry of text.split(/[\s,]+/)) if (entry !== '') cidrs.add(entry);
   return cidrs;
 }
 
-/** An address as the one who has it: of IPv6 the first 64 bits, for that is what one customer gets. */
+/** The network of one customer: a single IPv4 address, or the first 64 bits of an IPv6 address. */
 export function networkOf(text: string): string {
   const address = plainAddress(text) ?? text;
   if (isIP(address) !== 6) return address;
@@ -71,7 +68,7 @@ export function networkOf(text: string): string {
 }
 
 const LOOPBACK = parseCidrs('127.0.0.0/8 ::1');
-/** Addresses that mean something only inside a machine or a network of one's own. */
+/** Addresses that are valid only inside a machine or a private network. */
 const INSIDE = parseCidrs(
   '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10 ::1 fc00::/7 fe80::/10',
 );

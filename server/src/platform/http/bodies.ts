@@ -11,8 +11,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 const LINE_FEED = 10;
 const MIB = 1024 * 1024;
-/** For all bodies in a process: of callers with a token, and of routes open to everyone. */
-const MEMORY_BYTES = { known: 64 * MIB, open: 16 * MIB };
 /** The first bytes of a body do not count, so that a login never waits for large bodies. The connection limit bounds them. */
 const FREE_BYTES = 4096;
 /** Once the idle time has passed, a body must have arrived at this rate. */
@@ -74,10 +72,8 @@ class BodyMemory {
 /** Reads bodies that are held in memory as a whole: JSON, and a few bytes. */
 export class Bodies {
   readonly #idleMs: number;
-  readonly #memory = {
-    known: new BodyMemory(MEMORY_BYTES.known),
-    open: new BodyMemory(MEMORY_BYTES.open),
-  };
+  /** For all bodies in a process: of callers with a token, and of routes open to everyone. */
+  readonly #memory = { known: new BodyMemory(64 * MIB), open: new BodyMemory(16 * MIB) };
 
   /** `idleMs`: how long a body may take in any case. */
   constructor(idleMs: number) {

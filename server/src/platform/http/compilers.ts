@@ -24,27 +24,23 @@ const named = once(() => {
 /** The validator of a named schema. */
 export const validatorOf = <T>(name: string) => ajv().getSchema<T>(name) as ValidateFunction<T>;
 
-const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
-  const compiled = once(() => ajv().compile(schema));
+/** Fastify's validator, which finds the function for each value. */
+function validateWith(find: (value: unknown) => ValidateFunction): FastifyValidationResult {
   const validate: FastifyValidationResult = (value) => {
-    const check = compiled();
+    const check = find(value);
     const isValid = check(value);
     validate.errors = check.errors ?? null;
     return isValid;
   };
   return validate;
-};
+}
+
+const compileValidator: FastifySchemaCompiler<object> = ({ schema }) =>
+  validateWith(once(() => ajv().compile(schema)));
 
 /** Validates init by the one of its two schemas that was meant, so that the message fits. */
-export const compileInitValidator: FastifySchemaCompiler<object> = () => {
-  const validate: FastifyValidationResult = (value) => {
-    const check = validatorOf(isStreamedInit(value) ? 'StreamedInit' : 'Init');
-    const isValid = check(value);
-    validate.errors = check.errors ?? null;
-    return isValid;
-  };
-  return validate;
-};
+export const compileInitValidator: FastifySchemaCompiler<object> = () =>
+  validateWith((value) => validatorOf(isStreamedInit(value) ? 'StreamedInit' : 'Init'));
 
 /** For bodies that the handler validates. */
 export const compileNoValidator: FastifySchemaCompiler<object> = () => () => true;

@@ -1,4 +1,5 @@
 import type { Server } from 'node:net';
+import type { S3Times } from '../s3/client.ts';
 import type { PoolLoad } from '../sql/sql.ts';
 import { type Metrics, type Samples, series } from './registry.ts';
 
@@ -29,4 +30,22 @@ export function watchEventLoop(metrics: Metrics): void {
     observe(Math.max(0, now - due) / 1000);
     due = now + PROBE_MS;
   }, PROBE_MS).unref();
+}
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
+
+/** Counts the response times and failures of the store. */
+export function timesOfS3(metrics: Metrics): S3Times {
+  const timers = new Map<string, (seconds: number) => void>(
+    METHODS.map((method) => [method, metrics.timer('szafa_s3_request_seconds', { method })]),
+  );
+  const fail = (method: string, by = 1) => metrics.add('szafa_s3_failures_total', { method }, by);
+  for (const method of METHODS) fail(method, 0);
+  return {
+    answered: (method, status, ms) => {
+      timers.get(method)?.(ms / 1000);
+      if (status >= 500) fail(method);
+    },
+    failed: (method) => fail(method),
+  };
 }

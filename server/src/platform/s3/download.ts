@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Writable } from 'node:stream';
-import { type Sink, StreamBody } from '../volumes/body.ts';
+import { type Sink, streamBody } from '../volumes/body.ts';
 import type { SegmentPool } from '../volumes/segments.ts';
 import { SocketSink } from '../volumes/socket-sink.ts';
 import { errorOf, type OpenBody, readAnswer, type S3Client, type S3Request } from './client.ts';
@@ -67,7 +67,7 @@ class HttpBody implements OpenBody {
         });
       },
     };
-    await new StreamBody(this.#response).pour(watched);
+    await streamBody(this.#response).pour(watched);
   }
 
   close(): void {

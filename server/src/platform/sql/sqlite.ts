@@ -112,13 +112,22 @@ class Connection {
 
 /** Syncs SQLite's write-ahead log. */
 class WriteAheadLog {
-  readonly #path: string;
+  readonly #sync: () => Promise<void>;
   #fd: number | undefined;
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
   constructor(path: string) {
-    this.#path = path;
+    this.#sync = async () => {
+      try {
+        this.#fd ??= openSync(path, 'r');
+        await datasync(this.#fd);
+      } catch (error) {
+        const { code = 'EIO' } = error as NodeJS.ErrnoException;
+        // Without a file nothing was written yet.
+        if (code !== 'ENOENT') throw new StorageFault(code, error as Error);
+      }
+    };
   }
 
   /** Resolves when everything written before the call is on disk. One sync serves all waiting callers. */
@@ -136,17 +145,6 @@ class WriteAheadLog {
   async close(): Promise<void> {
     await this.synced().catch(() => undefined /* its callers got the error */);
     if (this.#fd !== undefined) closeSync(this.#fd);
-  }
-
-  async #sync(): Promise<void> {
-    try {
-      this.#fd ??= openSync(this.#path, 'r');
-      await datasync(this.#fd);
-    } catch (error) {
-      const { code = 'EIO' } = error as NodeJS.ErrnoException;
-      // Without a file nothing was written yet.
-      if (code !== 'ENOENT') throw new StorageFault(code, error as Error);
-    }
   }
 }
 
@@ -169,8 +167,8 @@ export class SqliteStore implements SqlStore {
   readonly #reader: Connection;
   readonly #writer: Connection;
   readonly #log: WriteAheadLog;
-  /** A sync of the log has failed, so the log may be incomplete on disk. */
-  #logIsDoubtful = false;
+  /** The log may be incomplete on disk. */
+  #logSyncFailed = false;
   /** The writer's `changes` at the last commit. */
   #changes = 0;
   /** The reader's version that is known to be on disk. */
@@ -232,7 +230,7 @@ export class SqliteStore implements SqlStore {
     const outcomes: (() => void)[] = [];
     let wrote: boolean;
     try {
-      if (this.#logIsDoubtful) this.#leaveLog();
+      if (this.#logSyncFailed) this.#startNewLog();
       await this.#begin();
       for (const job of jobs) outcomes.push(await this.#do(job));
       const { changes } = this.#writer;
@@ -245,13 +243,13 @@ export class SqliteStore implements SqlStore {
       for (const job of jobs) job.reject(error);
       return;
     }
-    const durable = wrote ? this.#log.synced() : this.#foundIsDurable();
+    const durable = wrote ? this.#log.synced() : this.#makeReadsDurable();
     durable.then(
       () => {
-        for (const tell of outcomes) tell();
+        for (const report of outcomes) report();
       },
       (error: Error) => {
-        this.#logIsDoubtful = true;
+        this.#logSyncFailed = true;
         for (const job of jobs) job.reject(error);
       },
     );
@@ -261,7 +259,7 @@ export class SqliteStore implements SqlStore {
    * After transactions that wrote nothing: they may have read commits of another process that are not on disk yet. Without new
    * commits no sync is needed, so that the disk of an idle server can sleep.
    */
-  async #foundIsDurable(): Promise<void> {
+  async #makeReadsDurable(): Promise<void> {
     const { version } = this.#reader;
     if (version === this.#durable) return;
     await this.#log.synced();
@@ -269,17 +267,17 @@ export class SqliteStore implements SqlStore {
   }
 
   /** After a failed sync: moves the log's content into the database file, which SQLite syncs, and starts a new log. */
-  #leaveLog(): void {
+  #startNewLog(): void {
     const [result] = this.#writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)', []);
     if (result?.busy !== 0) throw new StorageFault('EIO', new Error('the log is not on disk'));
-    this.#logIsDoubtful = false;
+    this.#logSyncFailed = false;
   }
 
   /** Returns a function that reports the result once everything is on disk. */
   async #do({ work, resolve, reject }: Job): Promise<() => void> {
     this.#writer.run('SAVEPOINT job');
     try {
-      const value = await work(this.#inside());
+      const value = await work(this.#transactionSql());
       this.#writer.run('RELEASE job');
       return () => resolve(value as never);
     } catch (error) {
@@ -290,7 +288,7 @@ export class SqliteStore implements SqlStore {
     }
   }
 
-  #inside(): Sql {
+  #transactionSql(): Sql {
     const run = async <Row>(text: string, ...params: Value[]) => this.#writer.all<Row>(text, params);
     const inside: Sql = { dialect, query: run, execute: run, transaction: (work) => work(inside) };
     return inside;

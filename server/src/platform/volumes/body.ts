@@ -20,20 +20,14 @@ export class Disconnected extends Error {
 }
 
 /** A stream as a body. A failing sink does not destroy it, so that an answer can still be sent. */
-export class StreamBody implements Body {
-  readonly #stream: Readable;
-
-  constructor(stream: Readable) {
-    this.#stream = stream;
-  }
-
-  async pour(sink: Sink): Promise<void> {
-    for await (const chunk of this.#stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+export const streamBody = (stream: Readable): Body => ({
+  async pour(sink) {
+    for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       const wait = copyInto(chunk, sink);
       if (wait) await wait;
     }
-  }
-}
+  },
+});
 
 /** Copies bytes into a sink; returns a promise if it has to wait for the sink. */
 export function copyInto(bytes: Uint8Array, sink: Sink): Promise<void> | undefined {

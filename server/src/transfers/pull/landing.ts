@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel } from '../../platform/parallel.ts';
-import { type Body, StreamBody } from '../../platform/volumes/body.ts';
+import { type Body, streamBody } from '../../platform/volumes/body.ts';
 
 const WORK = '.pull-';
 const NUMBER = /^[1-9]\d*$/;
@@ -44,7 +44,9 @@ export class LandingFolders {
     return {
       async pour(sink) {
         const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
-        await new StreamBody(bytes).pour(sink).finally(() => bytes.destroy());
+        await streamBody(bytes)
+          .pour(sink)
+          .finally(() => bytes.destroy());
       },
     };
   }

@@ -6,7 +6,7 @@ import type { Report } from '../../operator/commands/report.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
 import { readAnswer, type S3Client } from '../../platform/s3/client.ts';
 import { sha256Hex } from '../../platform/s3/signer.ts';
-import { StreamBody } from '../../platform/volumes/body.ts';
+import { streamBody } from '../../platform/volumes/body.ts';
 import { FolderStore } from '../../platform/volumes/folder.ts';
 import type { VolumeStore } from '../../platform/volumes/store.ts';
 import { newProcessName, openS3, openVolumes, requireVolumes } from '../../stores.ts';
@@ -46,7 +46,7 @@ function storeChecks(store: VolumeStore): Check[] {
   const bytes = randomBytes(BYTES);
   const volume = { idx: 1, size: BYTES, sha256: createHash('sha256').update(bytes).digest('hex') };
   const [id, copy] = [newId(), newId()];
-  const body = (content: Buffer) => new StreamBody(Readable.from([content], { objectMode: false }));
+  const body = (content: Buffer) => streamBody(Readable.from([content], { objectMode: false }));
   const assertStored = async (group: string) => {
     const open = await store.open(group, volume);
     assert.ok(open, 'an acknowledged volume is missing');

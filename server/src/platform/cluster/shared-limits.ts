@@ -1,8 +1,9 @@
-/** Disk space between the processes of a node: the primary lends, workers borrow. See disk-space.ts. */
+/** Limits of a node that its processes share: disk space, which the primary lends to workers (disk-space.ts), and rates (rate-limit.ts). */
 import cluster, { type Worker } from 'node:cluster';
 import { statfsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DiskLender, DiskSpace } from '../disk-space.ts';
+import { RateLedger, RateLimiter } from '../rate-limit.ts';
 import { Topic } from './ipc.ts';
 
 /** A worker that is too busy to answer in this time keeps what it has. */
@@ -10,6 +11,7 @@ const RECALL_MS = 1000;
 
 const borrowing = new Topic<{ least: number; ended: number }, number>('borrow disk space');
 const recalling = new Topic<null, number>('recall disk space');
+const countingRate = new Topic<Parameters<RateLedger['take']>, number>('rate');
 
 /** The data folder. With S3 no volumes are stored there. */
 interface Disk {
@@ -26,7 +28,9 @@ function freeBytes({ dataFolder }: Disk): number {
 const nameOf = (worker: Worker) => String(worker.id);
 
 /** The primary's side. What a worker was lent is free again when it dies. */
-export function lendToWorkers(disk: Disk): void {
+export function shareLimits(disk: Disk): void {
+  const ledger = new RateLedger();
+  countingRate.answer((bytes) => ledger.take(...bytes));
   let recall: Promise<void> | undefined;
   const recallAll = async () => {
     // Answers to earlier requests leave before the recall does.
@@ -66,4 +70,11 @@ export function openSpace(disk: Disk): DiskSpace {
     return space.returnUnused();
   });
   return space;
+}
+
+/** The rate limiter of this process: a worker asks the primary, any other process is alone. */
+export function openRateLimiter(): RateLimiter {
+  if (cluster.isWorker) return new RateLimiter((...bytes) => countingRate.askPrimary(bytes));
+  const ledger = new RateLedger();
+  return new RateLimiter(async (...bytes) => ledger.take(...bytes));
 }

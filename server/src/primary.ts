@@ -15,7 +15,7 @@ import { isLoopback } from './platform/http/addresses.ts';
 import { missingPage } from './platform/http/page.ts';
 import { newToken } from './platform/ids.ts';
 import type { Log } from './platform/log/log.ts';
-import { Gatherer } from './platform/metrics/gathering.ts';
+import { gatherMetrics, serveMetrics } from './platform/metrics/gathering.ts';
 import { poolSamples, watchEventLoop } from './platform/metrics/process.ts';
 import { openServices, type Services } from './services.ts';
 import {
@@ -73,7 +73,7 @@ export async function runPrimary(config: Config): Promise<void> {
   });
   const sweeping: Sweeping = { lastAt: 0, isOurs: false };
   watchEventLoop(metrics);
-  const gatherer = new Gatherer(async () => ({
+  const readMetrics = gatherMetrics(async () => ({
     ...metrics.snapshot(poolSamples(metadata.load)),
     ...(await nodeSamples(config)),
     // While the database is away the other metrics matter most.
@@ -88,7 +88,7 @@ export async function runPrimary(config: Config): Promise<void> {
     });
   }
   const url = await workers.start();
-  if (config.metricsPort !== undefined) await gatherer.listen(config.host, config.metricsPort);
+  if (config.metricsPort !== undefined) await serveMetrics(readMetrics, config.host, config.metricsPort);
   log.info(`szafa listens on ${url}`);
   log.info(`data folder: ${config.dataFolder}`);
   log.info(`system token: ${tokenPlace}`);

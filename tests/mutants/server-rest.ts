@@ -243,8 +243,8 @@ export const mutants: Mutant[] = [
   {
     name: 'what a dead worker had counted is gone with it',
     file: 'server/src/platform/metrics/gathering.ts',
-    find: 'if (onlyGrows(key)) this',
-    replace: 'if (!onlyGrows(key)) this',
+    find: 'if (onlyGrows(key)) ofDead',
+    replace: 'if (!onlyGrows(key)) ofDead',
     tests: ['tests/blackbox/metrics.test.ts'],
   },
   {

@@ -97,9 +97,7 @@ export class RateLimiter {
     { username, downloadRate }: AccountRates,
   ): { writable: Writable; end: () => void } {
     if (downloadRate === null) return { writable: to, end: () => undefined };
-    const wait = this.#waitFor(`down ${username}`, downloadRate);
-    const writable = new LimitedWritable(to, stepOf(downloadRate), wait);
-    return { writable, end: () => writable.detach() };
+    return limitWritable(to, stepOf(downloadRate), this.#waitFor(`down ${username}`, downloadRate));
   }
 
   /** Waits before a response of this size that is sent in one piece. */
@@ -130,47 +128,28 @@ const rateExceeded = () =>
 
 const stepOf = (rate: number) => Math.min(MAX_STEP, Math.max(MIN_STEP, Math.floor(rate / STEPS_PER_SECOND)));
 
-class LimitedWritable extends Writable {
-  readonly #to: Writable;
-  readonly #step: number;
-  readonly #wait: Wait;
-  readonly #onClose = () => this.destroy();
-  readonly #closed = new AbortController();
-
-  constructor(to: Writable, step: number, wait: Wait) {
-    super();
-    this.#to = to;
-    this.#step = step;
-    this.#wait = wait;
-    to.once('close', this.#onClose);
-    // Writers get the error through their callback; without a listener it would end the process.
-    this.on('error', () => undefined);
-  }
-
-  override _write(bytes: Buffer, _encoding: string, done: (error?: Error) => void): void {
-    this.#send(bytes).then(
-      () => done(),
-      (error: Error) => done(error),
-    );
-  }
-
-  /** Ends the wait, which would keep the bytes in memory for a client that has gone. */
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#closed.abort();
-    done(error);
-  }
-
-  detach(): void {
-    this.#to.off('close', this.#onClose);
-  }
-
-  async #send(bytes: Buffer): Promise<void> {
-    for (let at = 0; at < bytes.length; at += this.#step) {
-      const piece = bytes.subarray(at, at + this.#step);
-      await this.#wait(piece.length, this.#closed.signal);
+function limitWritable(to: Writable, step: number, wait: Wait): { writable: Writable; end: () => void } {
+  const closed = new AbortController();
+  const send = async (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length; at += step) {
+      const piece = bytes.subarray(at, at + step);
+      await wait(piece.length, closed.signal);
       await new Promise<void>((resolve, reject) => {
-        this.#to.write(piece, (error) => (error ? reject(error) : resolve()));
+        to.write(piece, (error) => (error ? reject(error) : resolve()));
       });
     }
-  }
+  };
+  const writable = new Writable({
+    write: (bytes: Buffer, _encoding, done) => void send(bytes).then(() => done(), done),
+    // Ends the wait, which would keep the bytes in memory for a client that has gone.
+    destroy: (error, done) => {
+      closed.abort();
+      done(error);
+    },
+  });
+  // Writers get the error through their callback; without a listener it would end the process.
+  writable.on('error', () => undefined);
+  const onClose = () => writable.destroy();
+  to.once('close', onClose);
+  return { writable, end: () => to.off('close', onClose) };
 }

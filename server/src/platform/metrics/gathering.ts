@@ -14,45 +14,36 @@ const showing = new Topic<null, string>('metrics of the node');
 
 /**
  * The primary's side: adds up the samples of all processes. The counters of a worker stay when it dies: to Prometheus a sum
- * that falls is a restart, after which all of it counts again.
+ * that falls is a restart, after which all of it counts again. Returns a function that reads the metrics of the node.
  */
-export class Gatherer {
-  readonly #own: () => Promise<Samples>;
-  readonly #latest = new Map<Worker, Samples>();
-  readonly #ofDead: Samples = {};
-
-  constructor(own: () => Promise<Samples>) {
-    this.#own = own;
-    showing.answer(() => this.text());
-    cluster.on('exit', (worker) => this.#keepCounters(worker));
-  }
-
-  async text(): Promise<string> {
-    const [own] = await Promise.all([
-      this.#own(),
-      counting.askWorkers(null, GATHER_MS, (samples, worker) => this.#latest.set(worker, samples)),
-    ]);
-    return render([own, ...this.#latest.values(), this.#ofDead]);
-  }
-
-  /** On a port of its own, without a token. */
-  async listen(host: string, port: number): Promise<void> {
-    const server = http.createServer((_request, response) => {
-      this.text().then(
-        (text) => response.writeHead(200, { 'content-type': CONTENT_TYPE }).end(text),
-        () => response.writeHead(503).end(),
-      );
-    });
-    server.listen(port, host).unref();
-    await once(server, 'listening');
-  }
-
-  #keepCounters(dead: Worker): void {
-    for (const [key, value] of Object.entries(this.#latest.get(dead) ?? {})) {
-      if (onlyGrows(key)) this.#ofDead[key] = (this.#ofDead[key] ?? 0) + value;
+export function gatherMetrics(own: () => Promise<Samples>): () => Promise<string> {
+  const latest = new Map<Worker, Samples>();
+  const ofDead: Samples = {};
+  const read = async () => {
+    const asked = counting.askWorkers(null, GATHER_MS, (samples, worker) => latest.set(worker, samples));
+    const [samples] = await Promise.all([own(), asked]);
+    return render([samples, ...latest.values(), ofDead]);
+  };
+  showing.answer(read);
+  cluster.on('exit', (dead) => {
+    for (const [key, value] of Object.entries(latest.get(dead) ?? {})) {
+      if (onlyGrows(key)) ofDead[key] = (ofDead[key] ?? 0) + value;
     }
-    this.#latest.delete(dead);
-  }
+    latest.delete(dead);
+  });
+  return read;
+}
+
+/** Serves the metrics on a port of their own, without a token. */
+export async function serveMetrics(read: () => Promise<string>, host: string, port: number): Promise<void> {
+  const server = http.createServer((_request, response) => {
+    read().then(
+      (text) => response.writeHead(200, { 'content-type': CONTENT_TYPE }).end(text),
+      () => response.writeHead(503).end(),
+    );
+  });
+  server.listen(port, host).unref();
+  await once(server, 'listening');
 }
 
 /** A worker's side: gives its own samples, and returns a function that reads the metrics of the whole node. */

@@ -33,46 +33,35 @@ async function openByHttp(client: S3Client, what: S3Request, status: number): Pr
     request.setTimeout(client.limits.silenceMs, () => request.destroy(silent()));
     request.end();
   });
-  if (response.statusCode === status) return new HttpBody(request, response);
+  if (response.statusCode === status) return httpBody(request, response);
   throw errorOf(what, await readAnswer(response));
 }
 
-class HttpBody implements OpenBody {
-  /** NaN if the store does not report it. */
-  readonly length: number;
-  readonly #response: IncomingMessage;
-  #sinkIsFull = false;
-
-  constructor(request: ClientRequest, response: IncomingMessage) {
-    this.length = Number(response.headers['content-length']);
-    this.#response = response;
-    request.removeAllListeners('timeout');
-    // A connection that waits for the sink is not silent.
-    request.on('timeout', () => {
-      if (!this.#sinkIsFull) request.destroy(silent());
-    });
-    // The reader gets the error as well.
-    response.on('error', () => undefined);
-  }
-
-  async pour(sink: Sink): Promise<void> {
-    const watched: Sink = {
-      target: () => sink.target(),
-      advance: (count) => {
-        const wait = sink.advance(count);
-        if (!wait) return undefined;
-        this.#sinkIsFull = true;
-        return wait.finally(() => {
-          this.#sinkIsFull = false;
-        });
-      },
-    };
-    await streamBody(this.#response).pour(watched);
-  }
-
-  close(): void {
-    this.#response.destroy();
-  }
+/** Its length is NaN if the store does not report it. */
+function httpBody(request: ClientRequest, response: IncomingMessage): OpenBody {
+  let sinkIsFull = false;
+  request.removeAllListeners('timeout');
+  // A connection that waits for the sink is not silent.
+  request.on('timeout', () => {
+    if (!sinkIsFull) request.destroy(silent());
+  });
+  // The reader gets the error as well.
+  response.on('error', () => undefined);
+  const watch = (sink: Sink): Sink => ({
+    target: () => sink.target(),
+    advance: (count) => {
+      const wait = sink.advance(count);
+      sinkIsFull = wait !== undefined;
+      return wait?.finally(() => {
+        sinkIsFull = false;
+      });
+    },
+  });
+  return {
+    length: Number(response.headers['content-length']),
+    pour: (sink) => streamBody(response).pour(watch(sink)),
+    close: () => response.destroy(),
+  };
 }
 
 /** Sends a range to the writable. When the store disconnects, it continues from the same position. */

@@ -359,7 +359,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a file that was chosen before the next account came is among its uploads',
     file: 'web/src/transfers/transfers.ts',
-    find: 'if (asked === visit) add(added.reverse());',
+    find: 'if (before === generation) add(added.reverse());',
     replace: 'add(added.reverse());',
     tests: [LATE],
   },
@@ -388,21 +388,21 @@ export const mutants: Mutant[] = [
   {
     name: 'an interrupted upload is shown to the next account',
     file: 'web/src/transfers/transfers.ts',
-    find: '  if (asked !== visit) return;\n',
+    find: '  if (before !== generation) return;\n',
     replace: '',
     tests: [LATE],
   },
   {
     name: 'a download into a place that is named late is among those of the next account',
     file: 'web/src/transfers/downloads.ts',
-    find: 'if (asked === visit) addDownload({ name, size }, (id) => into(id, handle));',
+    find: 'if (before === generation) addDownload({ name, size }, (id) => into(id, handle));',
     replace: 'addDownload({ name, size }, (id) => into(id, handle));',
     tests: [LATE],
   },
   {
     name: 'a download by the browser that begins late is among those of the next account',
     file: 'web/src/transfers/downloads.ts',
-    find: 'if (asked === visit) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));',
+    find: 'if (before === generation) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));',
     replace: 'addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));',
     tests: [LATE],
   },
@@ -499,7 +499,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a part of the page that failed is not tried by a reload',
-    file: 'web/src/page/later.tsx',
+    file: 'web/src/page/lazy.tsx',
     find: 'globalThis.location.reload()',
     replace: 'undefined',
     tests: ['tests/web/offline.test.ts'],
@@ -535,8 +535,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a new password brings a session back that has ended in another tab',
     file: 'web/src/core/database.worker.ts',
-    find: "if (found.result?.token === session.token) objects.put(session, 'current');",
-    replace: "objects.put(session, 'current');",
+    find: 'found?.token === session.token ? session : undefined',
+    replace: 'session',
     tests: ['tests/web/trust.test.ts'],
   },
   {

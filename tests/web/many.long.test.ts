@@ -77,7 +77,7 @@ async function watchRows(page: Page): Promise<void> {
     const seen: { inside?: number; rows?: number } = {};
     Object.assign(globalThis, { seen });
     const look = () => {
-      if (document.querySelector('.room')) seen.inside ??= performance.now();
+      if (document.querySelector('.main-view')) seen.inside ??= performance.now();
       if (document.querySelector('.rows .row')) seen.rows = performance.now();
       else requestAnimationFrame(look);
     };

@@ -1,6 +1,6 @@
 /** Parts of the account dialog: forms behind buttons, one open at a time. */
 
-import { type Signal, useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Account } from '../core/bridge/calls.ts';
@@ -79,8 +79,7 @@ export function Foot({ working, label, danger = false, opened }: FootProps) {
 }
 
 export function CurrentPassword({ label, value }: { label: string; value: Signal<string> }) {
-  const shown = useSignal(false);
-  return <Secret label={label} name="current" autocomplete="current-password" value={value} shown={shown} />;
+  return <Secret label={label} name="current" autocomplete="current-password" value={value} />;
 }
 
 /** Messages and fields for a wrong password or code in these forms. */

@@ -6,10 +6,12 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { call } from '../core/call.ts';
 import { Button } from '../core/controls/controls.tsx';
 import { FormTrouble } from '../core/controls/faults.tsx';
-import { Field, Form, refuse, Secret, Submit, useForm } from '../core/controls/form.tsx';
+import { Field, Form, refuse, Submit, useForm } from '../core/controls/form.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { notify } from '../core/notices.ts';
+import { writeTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
+import { CurrentPassword, wrong } from './fold.tsx';
 import { shownKey } from './session.ts';
 import { SignInLayout } from './sign-in-layout.tsx';
 
@@ -82,8 +84,6 @@ function ShowKey({ groups, isWish, go, sheet, username }: StageProps & { sheet: 
 function ConfirmKey({ groups, isWish, go }: StageProps) {
   const typed = useSignal('');
   const password = useSignal('');
-  const eye = useSignal(false);
-  const { wrongPassword, yourPassword } = text.account;
   const [first, second] = useMemo(() => choose(groups), [groups]);
   const form = useForm(async () => {
     if (plainRecoveryText(typed.value) !== `${groups[first]}${groups[second]}`) refuse(words.wrong, 'groups');
@@ -94,12 +94,7 @@ function ConfirmKey({ groups, isWish, go }: StageProps) {
     notify(words.confirmed);
   });
   return (
-    <Form
-      form={form}
-      label={words.confirm}
-      here={{ 'wrong-password': wrongPassword, 403: wrongPassword }}
-      fields={{ 'wrong-password': 'current', 403: 'current' }}
-    >
+    <Form form={form} label={words.confirm} {...wrong()}>
       <Field
         label={words.ask(first + 1, second + 1)}
         hint={words.askWhy}
@@ -107,15 +102,7 @@ function ConfirmKey({ groups, isWish, go }: StageProps) {
         autocomplete="off"
         value={typed}
       />
-      {isWish && (
-        <Secret
-          label={yourPassword}
-          name="current"
-          autocomplete="current-password"
-          value={password}
-          shown={eye}
-        />
-      )}
+      {isWish && <CurrentPassword label={text.account.yourPassword} value={password} />}
       <FormTrouble />
       <Submit form={form} class="primary wide" label={words.confirm} />
       <div class="enter-links">
@@ -149,13 +136,7 @@ export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.valu
   const sheet = recoverySheet(key, { server: globalThis.location.origin, username });
   // The pressed button is gone: screen readers continue at the heading.
   useLayoutEffect(() => title.current?.focus(), [stage.value]);
-  const rest = {
-    groups,
-    isWish,
-    go: (to: Stage) => {
-      stage.value = to;
-    },
-  };
+  const rest = { groups, isWish, go: writeTo(stage) };
   return (
     <SignInLayout>
       <h1 ref={title} tabIndex={-1}>

@@ -7,6 +7,7 @@ import { call, faultOf } from '../core/call.ts';
 import { Button } from '../core/controls/controls.tsx';
 import { Code, Form, useForm } from '../core/controls/form.tsx';
 import { QrCode } from '../core/controls/qr-code.tsx';
+import { writeTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { CurrentPassword, Fold, Foot, type PartProps, requireSignedIn, StatusLine, wrong } from './fold.tsx';
 import { confirmPasskey } from './passkeys.ts';
@@ -28,14 +29,9 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
     await onDone();
   });
   useEffect(() => {
-    call('newTotp').then(
-      (totp) => {
-        made.value = totp;
-      },
-      (error: unknown) => {
-        form.trouble.value = faultOf(error);
-      },
-    );
+    call('newTotp').then(writeTo(made), (error: unknown) => {
+      form.trouble.value = faultOf(error);
+    });
   }, []);
   return (
     <Form form={form} label={words.do} {...wrong()}>

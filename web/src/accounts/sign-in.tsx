@@ -11,12 +11,11 @@ import { Button } from '../core/controls/controls.tsx';
 import { FieldFault, FormTrouble, useFieldFault } from '../core/controls/faults.tsx';
 import { Code, Field, Form, Secret, Submit, useForm } from '../core/controls/form.tsx';
 import { Icon } from '../core/controls/icon.tsx';
-import { boundTo, setTo } from '../core/signals.ts';
+import { boundTo, setTo, writeTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { NewPassword, requireGoodPassword } from './new-password.tsx';
 import { confirmPasskey } from './passkeys.ts';
 import { login, loginWithPasskey, recover, register, signOutReason } from './session.ts';
-
 import { SignInLayout } from './sign-in-layout.tsx';
 
 type How = 'login' | 'register' | 'recover';
@@ -49,7 +48,6 @@ function wrongWords(typed: string): string {
 
 function SignIn({ username }: FormPageProps) {
   const password = useSignal('');
-  const shown = useSignal(false);
   const code = useSignal('');
   /** Of whom the service wants a second factor, and which would do. */
   const asked = useSignal<(Pick<Fault, 'factors' | 'passkey'> & { of: string }) | null>(null);
@@ -63,10 +61,9 @@ function SignIn({ username }: FormPageProps) {
     how.current = 'password';
     if (by === 'alone') return loginWithPasskey();
     try {
-      const second: Second = wantsCode ? { code: code.value } : {};
-      if (by === 'second')
-        await login(username.value, password.value, { passkey: await confirmPasskey(wanted!.passkey!) });
-      else await login(username.value, password.value, second);
+      let second: Second = wantsCode ? { code: code.value } : {};
+      if (by === 'second') second = { passkey: await confirmPasskey(wanted!.passkey!) };
+      await login(username.value, password.value, second);
     } catch (error) {
       const { code: what, factors, passkey } = faultOf(error);
       if (factors) asked.value = { of: username.value, factors, ...(passkey && { passkey }) };
@@ -79,8 +76,8 @@ function SignIn({ username }: FormPageProps) {
   };
   useEffect(() => {
     call('offersPasskeys').then(
-      (is) => {
-        offered.value = is && 'PublicKeyCredential' in globalThis;
+      (isOffered) => {
+        offered.value = isOffered && 'PublicKeyCredential' in globalThis;
       },
       () => undefined,
     );
@@ -97,13 +94,7 @@ function SignIn({ username }: FormPageProps) {
       fields={{ 401: 'password', 'wrong-password': 'password', 'wrong-code': 'code' }}
     >
       <Username value={username} />
-      <Secret
-        label={words.password}
-        name="password"
-        autocomplete="current-password"
-        value={password}
-        shown={shown}
-      />
+      <Secret label={words.password} name="password" autocomplete="current-password" value={password} />
       <div ref={place} role="status">
         {wantsCode && <Code hint={words.codeHint} value={code} />}
         {wanted?.passkey && (
@@ -168,12 +159,7 @@ function Register({ username, invite }: FormPageProps) {
   });
   useEffect(() => {
     // A server that is away is reported when the form is sent.
-    call('registration').then(
-      (found) => {
-        registration.value = found;
-      },
-      () => undefined,
-    );
+    call('registration').then(writeTo(registration), () => undefined);
   }, []);
   if (registration.value === 'closed') return <p class="caution">{words.closed}</p>;
   return (

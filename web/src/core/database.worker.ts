@@ -111,52 +111,58 @@ function done(transaction: IDBTransaction): Promise<void> {
   });
 }
 
+async function readAll<T>(store: Store, keys?: IDBKeyRange): Promise<T[]> {
+  return finished((await database()).transaction(store).objectStore(store).getAll(keys) as IDBRequest<T[]>);
+}
+
+/**
+ * Writes what `change` makes of the stored value, in one transaction, since other tabs may write it too. If that is undefined, the
+ * value stays. Returns what is stored then.
+ */
+async function update<T>(
+  store: Store,
+  key: string,
+  change: (found: T | undefined) => T | undefined,
+): Promise<T | undefined> {
+  let stored: T | undefined;
+  await write(store, (objects) => {
+    const found = objects.get(key) as IDBRequest<T | undefined>;
+    found.onsuccess = () => {
+      const next = change(found.result);
+      stored = next ?? found.result;
+      if (next !== undefined) objects.put(next, key);
+    };
+  });
+  return stored;
+}
+
 export const sessionStore = {
   session: () => read<StoredSession | EndedSession>('session', 'current'),
   keepSession: (session: StoredSession) => write('session', (objects) => objects.put(session, 'current')),
 
-  /** Replaces the session after a change of its password. */
+  /** Replaces the session after a change of its password, unless another tab has signed out. */
   renewSession: (session: StoredSession) =>
-    write('session', (objects) => {
-      const found = objects.get('current') as IDBRequest<StoredSession | undefined>;
-      found.onsuccess = () => {
-        // Another tab may have signed out.
-        if (found.result?.token === session.token) objects.put(session, 'current');
-      };
-    }),
+    update<StoredSession>('session', 'current', (found) =>
+      found?.token === session.token ? session : undefined,
+    ),
 
-  /** Token and key go. The rest waits for the same account: it is sealed, but for the names of unfinished uploads. Whether it was done. */
+  /**
+   * Removes token and key; the rest waits for the same account: it is sealed, but for the names of unfinished uploads. Returns false if
+   * another tab has signed in again.
+   */
   async endSession(token: string): Promise<boolean> {
     let isDone = false;
-    await write('session', (objects) => {
-      const found = objects.get('current') as IDBRequest<StoredSession | undefined>;
-      found.onsuccess = () => {
-        // Another tab may have signed in again.
-        if (found.result?.token !== token) return;
-        const ended: EndedSession = { username: found.result.username };
-        objects.put(ended, 'current');
-        isDone = true;
-      };
+    await update<Partial<StoredSession> & EndedSession>('session', 'current', (found) => {
+      if (found?.token !== token) return undefined;
+      isDone = true;
+      return { username: found.username };
     });
     return isDone;
   },
 
-  /**
-   * Names the download of a share: the one that is kept, in whichever tab, or this one from now on. It is kept before it is taken,
-   * so that a reload is no other download.
-   */
-  async ticket(shareId: string, fresh: string): Promise<string> {
-    const key = `ticket ${shareId}`;
-    let ticket = fresh;
-    await write('session', (objects) => {
-      const found = objects.get(key) as IDBRequest<string | undefined>;
-      found.onsuccess = () => {
-        if (found.result === undefined) objects.put(fresh, key);
-        else ticket = found.result;
-      };
-    });
-    return ticket;
-  },
+  /** Returns the stored ticket of a share, or stores this one: stored before the download begins, so that a reload continues it. */
+  ticket: async (shareId: string, fresh: string) =>
+    (await update<string>('session', `ticket ${shareId}`, (found) => found ?? fresh))!,
 
   /** Token, key, tickets, journals and names of unfinished uploads. `token`: unless another session has begun since that one. Whether it was done. */
   async forgetAll(token?: string): Promise<boolean> {
@@ -179,10 +185,7 @@ export const sessionStore = {
 /** Uploads that were not finished, by name: enough to find the file again. */
 function notesIn(store: Store) {
   return {
-    async all(): Promise<UnfinishedUpload[]> {
-      const all = (await database()).transaction(store).objectStore(store).getAll();
-      return finished(all as IDBRequest<UnfinishedUpload[]>);
-    },
+    all: () => readAll<UnfinishedUpload>(store),
     store: (uploads: UnfinishedUpload[]) =>
       write(store, (objects) => {
         for (const upload of uploads) objects.put(upload, upload.id);
@@ -199,8 +202,7 @@ const recordsOf = (key: string) => IDBKeyRange.bound(key, `${key}~`);
 
 const journalIn = (store: Store): Journal => ({
   async load(key) {
-    const all = (await database()).transaction(store).objectStore(store).getAll(recordsOf(key));
-    const parts = await finished(all as IDBRequest<Uint8Array<ArrayBuffer>[]>);
+    const parts = await readAll<Uint8Array<ArrayBuffer>>(store, recordsOf(key));
     return parts.length > 0 ? new Uint8Array(await new Blob(parts).arrayBuffer()) : undefined;
   },
   store: (key, entry) =>
@@ -228,15 +230,10 @@ export const browserRevs: RevStores = {
   of: (username) => ({
     load: async () => (await read<Map<string, number>>('revs', await hashed(username))) ?? new Map(),
     async save(revs) {
-      const key = await hashed(username);
-      await write('revs', (objects) => {
-        const found = objects.get(key) as IDBRequest<Map<string, number> | undefined>;
-        found.onsuccess = () => {
-          // Another tab may have seen later ones.
-          const all = found.result ?? new Map<string, number>();
-          for (const [fileId, rev] of revs) all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));
-          objects.put(all, key);
-        };
+      await update<Map<string, number>>('revs', await hashed(username), (all = new Map()) => {
+        // Another tab may have seen later ones.
+        for (const [fileId, rev] of revs) all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));
+        return all;
       });
     },
   }),
@@ -249,14 +246,8 @@ export const browserPins: Pins = {
     return {
       load: async () => read<Pin>('pins', await key()),
       async save(pin) {
-        const at = await key();
-        await write('pins', (objects) => {
-          const found = objects.get(at) as IDBRequest<Pin | undefined>;
-          // Another tab may have seen a later one.
-          found.onsuccess = () => {
-            if ((found.result?.rev ?? 0) <= pin.rev) objects.put(pin, at);
-          };
-        });
+        // Another tab may have seen a later one.
+        await update<Pin>('pins', await key(), (found) => ((found?.rev ?? 0) <= pin.rev ? pin : undefined));
       },
       async forget() {
         const at = await key();
@@ -265,9 +256,8 @@ export const browserPins: Pins = {
     };
   },
   async services() {
-    const all = (await database()).transaction('pins').objectStore('pins').getAll();
     const server = globalThis.location.origin;
-    return (await finished(all as IDBRequest<Pin[]>)).map(({ serviceId }) => ({ server, serviceId }));
+    return (await readAll<Pin>('pins')).map(({ serviceId }) => ({ server, serviceId }));
   },
 };
 
@@ -277,19 +267,9 @@ export const browserContacts: ContactStores = {
     const keyOf = (contact: string) => hashed(JSON.stringify([serviceId, username, contact]));
     return {
       load: async (contact) => read<ContactPin>('contacts', await keyOf(contact)),
-      async saveFirst(contact, pin) {
-        const key = await keyOf(contact);
-        let first = pin;
-        await write('contacts', (objects) => {
-          const found = objects.get(key) as IDBRequest<ContactPin | undefined>;
-          found.onsuccess = () => {
-            // Another tab may have seen others first.
-            if (found.result) first = found.result;
-            else objects.put(pin, key);
-          };
-        });
-        return first;
-      },
+      // Another tab may have seen others first.
+      saveFirst: async (contact, pin) =>
+        (await update<ContactPin>('contacts', await keyOf(contact), (found) => found ?? pin))!,
       async save(contact, pin) {
         const key = await keyOf(contact);
         await write('contacts', (objects) => objects.put(pin, key));

@@ -7,6 +7,13 @@ export const setTo =
     target.value = value;
   };
 
+/** A callback that writes what it gets into a signal. */
+export const writeTo =
+  <T>(target: Signal<T>) =>
+  (value: NoInfer<T>) => {
+    target.value = value;
+  };
+
 /** Attributes that keep a text field and a signal in step. */
 export const boundTo = (target: Signal<string>) => ({
   value: target.value,

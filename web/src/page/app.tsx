@@ -1,11 +1,11 @@
 import { account, leave, phase, shownKey, start, startFault } from '../accounts/session.ts';
 import { Enter } from '../accounts/sign-in.tsx';
 import { connected, online } from '../core/connection.ts';
-import { Button, Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, EmptyState, Spinner } from '../core/controls/controls.tsx';
 import { KeySteps } from '../core/controls/key-trouble.tsx';
 import { Notices } from '../core/controls/notices.tsx';
 import { aboutKeys, explain, text } from '../core/text/index.ts';
-import { RecoveryKey } from './later.tsx';
+import { RecoveryKey } from './lazy.tsx';
 import { MainView } from './main-view.tsx';
 
 function Busy({ label }: { label: string }) {
@@ -20,10 +20,10 @@ function Busy({ label }: { label: string }) {
 function Away() {
   return (
     <main class="middle">
-      <Placard icon="offline" title={online.value ? text.codes.network : text.state.noLine}>
+      <EmptyState icon="offline" title={online.value ? text.codes.network : text.state.noLine}>
         <p>{text.state.away}</p>
         <Spinner label={text.state.trying} />
-      </Placard>
+      </EmptyState>
     </main>
   );
 }
@@ -35,21 +35,21 @@ function Failed() {
   if (fault?.code !== 'keys') {
     return (
       <main class="middle">
-        <Placard icon="offline" title={fault ? explain(fault, { 403: text.enter.disabled }) : ''}>
+        <EmptyState icon="offline" title={fault ? explain(fault, { 403: text.enter.disabled }) : ''}>
           {again}
-        </Placard>
+        </EmptyState>
       </main>
     );
   }
   return (
     <main class="middle refusal">
-      <Placard icon="warning" title={aboutKeys(fault).title}>
+      <EmptyState icon="warning" title={aboutKeys(fault).title}>
         <KeySteps fault={fault} />
         <div class="key-acts">
           {again}
           <Button label={text.bar.signOut} onClick={() => void leave()} />
         </div>
-      </Placard>
+      </EmptyState>
     </main>
   );
 }

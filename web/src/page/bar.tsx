@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { account } from '../accounts/session.ts';
-import { IconButton, Menu } from '../core/controls/controls.tsx';
+import { below, IconButton, Menu, type MenuPlace } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { notifyError } from '../core/notices.ts';
-import { setTo } from '../core/signals.ts';
+import { boundTo, setTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { askToSignOut, dialog } from '../files/actions.ts';
 import { filter } from '../files/file-list.ts';
@@ -20,7 +20,7 @@ function onHelp(event: KeyboardEvent): void {
 }
 
 export function Bar({ drawer }: { drawer: Signal<boolean> }) {
-  const menu = useSignal<{ right: number; top: number } | null>(null);
+  const menu = useSignal<MenuPlace | null>(null);
   const name = account.value?.username ?? '';
   useEffect(() => {
     document.addEventListener('keydown', onHelp);
@@ -44,14 +44,11 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
         <input
           id="filter"
           type="search"
-          value={filter.value}
           placeholder={text.bar.filter}
           aria-label={text.bar.filter}
           autocomplete="off"
           spellcheck={false}
-          onInput={(event) => {
-            filter.value = event.currentTarget.value;
-          }}
+          {...boundTo(filter)}
           onKeyDown={(event) => {
             if (event.key !== 'Escape') return;
             filter.value = '';
@@ -67,8 +64,7 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
         aria-haspopup="menu"
         aria-expanded={menu.value !== null}
         onClick={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          menu.value = { right: globalThis.innerWidth - box.right, top: box.bottom + 6 };
+          menu.value = below(event.currentTarget);
         }}
       >
         {name.slice(0, 1).toUpperCase()}
@@ -79,21 +75,9 @@ export function Bar({ drawer }: { drawer: Signal<boolean> }) {
           at={menu.value}
           onClose={setTo(menu, null)}
           items={[
-            {
-              icon: 'person',
-              label: text.account.title,
-              act: setTo(dialog, { kind: 'account' }),
-            },
-            {
-              icon: 'settings',
-              label: text.bar.settings,
-              act: setTo(dialog, { kind: 'settings' }),
-            },
-            {
-              icon: 'info',
-              label: text.bar.about,
-              act: setTo(dialog, { kind: 'about' }),
-            },
+            { icon: 'person', label: text.account.title, act: setTo(dialog, { kind: 'account' }) },
+            { icon: 'settings', label: text.bar.settings, act: setTo(dialog, { kind: 'settings' }) },
+            { icon: 'info', label: text.bar.about, act: setTo(dialog, { kind: 'about' }) },
             { icon: 'leave', label: text.bar.signOut, act: () => void askToSignOut().catch(notifyError) },
           ]}
         />

@@ -8,7 +8,7 @@ import { shownFiles } from '../files/list/layout.ts';
 import { deleteForever } from '../files/operations.ts';
 import { Preview } from '../files/preview/preview.tsx';
 import { endLink } from '../sharing/links.ts';
-import { About, AccountPanel, ChooseFolder, Contacts, Settings, ShareDialog, Versions } from './later.tsx';
+import { About, AccountPanel, ChooseFolder, Contacts, Settings, ShareDialog, Versions } from './lazy.tsx';
 
 function previewed(): Item | undefined {
   const now = dialog.peek();

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { useEffect, useRef } from 'preact/hooks';
 import { Banner } from '../core/controls/banner.tsx';
-import { Button, IconButton, Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, EmptyState, IconButton, Spinner } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { setTo } from '../core/signals.ts';
 import { explain, text } from '../core/text/index.ts';
@@ -43,7 +43,7 @@ import { TransferPanel } from '../transfers/transfer-panel.tsx';
 import { active, type Transfer } from '../transfers/transfers.ts';
 import { Bar } from './bar.tsx';
 import { Dialogs } from './dialogs.tsx';
-import { LinkList, ReceivedList } from './later.tsx';
+import { LinkList, ReceivedList } from './lazy.tsx';
 
 function SelectionActs() {
   const all = chosenRows.value;
@@ -158,10 +158,10 @@ function Contents() {
   if (listing.value === 'loading') return <Spinner label={list.loading} />;
   if (listing.value === 'failed') {
     return (
-      <Placard icon="warning" title={list.failedTitle}>
+      <EmptyState icon="warning" title={list.failedTitle}>
         {listFault.value && <p>{explain(listFault.value)}</p>}
         <Button label={list.retry} onClick={() => void refresh()} />
-      </Placard>
+      </EmptyState>
     );
   }
   const isShown = place.value.at === 'folder' && isTimeline.value ? shownFiles.value : rows.value;
@@ -169,16 +169,16 @@ function Contents() {
   if (place.value.at === 'trash') {
     if (!trashed.value) return <Spinner label={list.loading} />;
     return (
-      <Placard icon="trash" title={text.trash.empty}>
+      <EmptyState icon="trash" title={text.trash.empty}>
         <p>{text.trash.emptyBody}</p>
-      </Placard>
+      </EmptyState>
     );
   }
   if (filter.value.trim() !== '') {
     return (
-      <Placard icon="search" title={list.noMatch(filter.value.trim())}>
+      <EmptyState icon="search" title={list.noMatch(filter.value.trim())}>
         <p>{list.noMatchBody}</p>
-      </Placard>
+      </EmptyState>
     );
   }
   const isTop = here.value.path === '';
@@ -189,9 +189,9 @@ function Contents() {
     return <FirstSteps onNewFolder={() => askNewFolder()} />;
   }
   return (
-    <Placard icon={isTop ? 'wardrobe' : 'folder'} title={isTop ? list.emptyTitle : list.emptyDir}>
+    <EmptyState icon={isTop ? 'wardrobe' : 'folder'} title={isTop ? list.emptyTitle : list.emptyDir}>
       <p>{list.emptyBody}</p>
-    </Placard>
+    </EmptyState>
   );
 }
 
@@ -237,7 +237,7 @@ export function MainView() {
 
   const { at } = place.value;
   return (
-    <div class={`room ${drawer.value ? 'drawer-open' : ''}`}>
+    <div class={`main-view ${drawer.value ? 'drawer-open' : ''}`}>
       <Bar drawer={drawer} />
       <Places onGo={setTo(drawer, false)} />
       {drawer.value && (

@@ -93,8 +93,8 @@ export function listenForDrops(): void {
 export function watchUploads(): void {
   const refused = new Set<string>();
   effect(() => {
-    for (const { id, size, live, turn = 0 } of transfers.value) {
-      const { state, fault } = live.value;
+    for (const { id, size, status, turn = 0 } of transfers.value) {
+      const { state, fault } = status.value;
       if (state === 'done' && !sentSizes.peek().has(id))
         sentSizes.value = new Map(sentSizes.peek()).set(id, size);
       // The request is over or full, which concerns the whole page.

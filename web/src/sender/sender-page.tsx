@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { RequestTerms } from '../core/bridge/calls.ts';
 import { Banner } from '../core/controls/banner.tsx';
-import { Button, Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, EmptyState, Spinner } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { Notices } from '../core/controls/notices.tsx';
 import { bytes, fullDate } from '../core/format.ts';
@@ -53,9 +53,9 @@ function RequestCard({ asked }: { asked: RequestTerms }) {
         </blockquote>
       )}
       {files === 0 || room === 0 ? (
-        <Placard icon="info" title={text.link.full.title}>
+        <EmptyState icon="info" title={text.link.full.title}>
           <p>{text.link.full.next}</p>
-        </Placard>
+        </EmptyState>
       ) : (
         <>
           <div class="visitor-facts">

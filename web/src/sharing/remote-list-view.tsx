@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Button, Placard, Spinner } from '../core/controls/controls.tsx';
+import { Button, EmptyState, Spinner } from '../core/controls/controls.tsx';
 import type { IconName } from '../core/controls/icon.tsx';
 import { explain, text } from '../core/text/index.ts';
 import { filter } from '../files/file-list.ts';
@@ -18,19 +18,19 @@ export function RemoteListView<T>({ list, empty, children }: RemoteListViewProps
   const rows = list.shown.value;
   if (!rows && list.fault.value) {
     return (
-      <Placard icon="warning" title={explain(list.fault.value, here())}>
+      <EmptyState icon="warning" title={explain(list.fault.value, here())}>
         <Button label={text.list.retry} onClick={() => list.read()} />
-      </Placard>
+      </EmptyState>
     );
   }
   if (!rows) return <Spinner label={text.account.loading} />;
   if (rows.length > 0) return <>{children(rows)}</>;
   if (!empty) return null;
   const wanted = filter.value.trim();
-  if (wanted !== '') return <Placard icon="search" title={text.list.noMatch(wanted)} />;
+  if (wanted !== '') return <EmptyState icon="search" title={text.list.noMatch(wanted)} />;
   return (
-    <Placard icon={empty.icon} title={empty.title}>
+    <EmptyState icon={empty.icon} title={empty.title}>
       <p>{empty.body}</p>
-    </Placard>
+    </EmptyState>
   );
 }

@@ -77,7 +77,6 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
   const expiry = useSignal<Expiry>('7');
   const downloads = useSignal('');
   const passphrase = useSignal('');
-  const eye = useSignal(false);
   const note = useSignal('');
   const made = useSignal<NewLink | null>(null);
   const id = useMemo(() => crypto.randomUUID(), []);
@@ -153,7 +152,6 @@ export function ShareDialog({ rows }: { rows: Row[] }) {
               autocomplete="off"
               optional
               value={passphrase}
-              shown={eye}
             />
           )}
           <NoteField label={words.note} max={NOTE_CHARS} value={note} />

@@ -1,6 +1,6 @@
 /** Common parts of the pages for visitors. */
 import type { Fault } from '../core/bridge/messages.ts';
-import { Button, Placard } from '../core/controls/controls.tsx';
+import { Button, EmptyState } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
 import { LanguageButtons } from '../core/controls/language-buttons.tsx';
 import { aboutLink, explain, text } from '../core/text/index.ts';
@@ -32,9 +32,12 @@ export function LinkFailed({ fault, onRetry }: { fault: Fault; onRetry(): void }
   const known = aboutLink(fault);
   return (
     <section class="visitor-card">
-      <Placard icon={fault.code === 'network' ? 'offline' : 'warning'} title={known?.title ?? explain(fault)}>
+      <EmptyState
+        icon={fault.code === 'network' ? 'offline' : 'warning'}
+        title={known?.title ?? explain(fault)}
+      >
         {known ? <p>{known.next}</p> : <Button label={text.list.retry} onClick={onRetry} />}
-      </Placard>
+      </EmptyState>
     </section>
   );
 }

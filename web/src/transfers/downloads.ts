@@ -5,7 +5,7 @@ import { call, callWith } from '../core/call.ts';
 import { notify, notifyError } from '../core/notices.ts';
 import { text } from '../core/text/index.ts';
 import { localReady, saveByBrowser } from './local.ts';
-import { addDownload, visit } from './transfers.ts';
+import { addDownload, generation } from './transfers.ts';
 
 const { showSaveFilePicker } = window as {
   showSaveFilePicker?(options: { suggestedName: string }): Promise<FileSystemFileHandle>;
@@ -20,13 +20,13 @@ interface SaveJob {
 }
 
 async function save({ name, size, into, serve }: SaveJob): Promise<void> {
-  const asked = visit;
+  const before = generation;
   try {
     if (showSaveFilePicker) {
       const handle = await showSaveFilePicker({ suggestedName: safeSegments(name).at(-1)! });
-      if (asked === visit) addDownload({ name, size }, (id) => into(id, handle));
+      if (before === generation) addDownload({ name, size }, (id) => into(id, handle));
     } else if (await localReady()) {
-      if (asked === visit) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
+      if (before === generation) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
     } else notify(text.transfers.noWorker, true);
   } catch (error) {
     // A dialog that the person closed.

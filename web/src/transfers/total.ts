@@ -23,8 +23,8 @@ export const total = signal<Total | null>(null);
 
 export function sumOf(all: readonly Transfer[]): Omit<Total, 'rate'> {
   const sum = { finished: 0, count: 0, done: 0, size: 0 };
-  for (const { live, size } of all) {
-    const { state, done } = live.peek();
+  for (const { status, size } of all) {
+    const { state, done } = status.peek();
     if (!COUNTED.includes(state)) continue;
     sum.count++;
     sum.size += size;
@@ -57,7 +57,7 @@ effect(() => {
 
 /** Running first, then those that need attention, then waiting (next first), then done (newest first). */
 export function sortTransfers(all: readonly Transfer[]): Transfer[] {
-  const of = (...states: TransferState[]) => all.filter(({ live }) => states.includes(live.value.state));
+  const of = (...states: TransferState[]) => all.filter(({ status }) => states.includes(status.value.state));
   return [
     ...of('running').reverse(),
     ...of('failed', 'interrupted', 'paused'),

@@ -33,8 +33,8 @@ function pace(rate: number, left: number): string[] {
   return rate > 0 && connected.value ? [words.rate(bytes(rate)), words.left(duration(left / rate))] : [];
 }
 
-function status({ size, note, kind }: Transfer, live: TransferStatus): string {
-  const { state, moving, done, rate, fault } = live;
+function statusText({ size, note, kind }: Transfer, status: TransferStatus): string {
+  const { state, moving, done, rate, fault } = status;
   const amount = `${bytes(done)} / ${bytes(size)}`;
   if (state === 'failed' && fault) return explain(fault);
   if (state === 'interrupted')
@@ -47,33 +47,33 @@ function status({ size, note, kind }: Transfer, live: TransferStatus): string {
 }
 
 function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): void }) {
-  const live = transfer.live.value;
+  const status = transfer.status.value;
   const { name, size, kind } = transfer;
-  const share = live.state === 'done' ? 1 : size > 0 ? live.done / size : 0;
-  const moving = live.state === 'running' || live.state === 'waiting';
+  const share = status.state === 'done' ? 1 : size > 0 ? status.done / size : 0;
+  const moving = status.state === 'running' || status.state === 'waiting';
   return (
-    <li class={`transfer ${live.state}`}>
+    <li class={`transfer ${status.state}`}>
       <span class="transfer-icon">
-        <Icon name={live.state === 'done' ? 'check' : live.state === 'failed' ? 'warning' : kind} />
+        <Icon name={status.state === 'done' ? 'check' : status.state === 'failed' ? 'warning' : kind} />
       </span>
       <div class="transfer-main">
         <span class="transfer-name" title={name}>
           <bdi>{name}</bdi>
         </span>
         <progress max={1} value={share} aria-label={name} />
-        <span class="transfer-status">{status(transfer, live)}</span>
+        <span class="transfer-status">{statusText(transfer, status)}</span>
       </div>
       <div class="transfer-acts">
         {kind === 'upload' && moving && (
           <IconButton icon="pause" label={words.pause(name)} onClick={() => pause(transfer)} />
         )}
-        {live.state === 'paused' && kind === 'upload' && (
+        {status.state === 'paused' && kind === 'upload' && (
           <IconButton icon="play" label={words.resume(name)} onClick={() => resume(transfer)} />
         )}
-        {(live.state === 'failed' || (live.state === 'paused' && kind === 'download')) && (
+        {(status.state === 'failed' || (status.state === 'paused' && kind === 'download')) && (
           <IconButton icon="retry" label={words.retry(name)} onClick={() => resume(transfer)} />
         )}
-        {live.state === 'interrupted' && (
+        {status.state === 'interrupted' && (
           <IconButton
             icon="play"
             label={transfer.note?.handle ? words.resume(name) : words.choose(name)}
@@ -82,7 +82,7 @@ function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): v
             }}
           />
         )}
-        {live.state === 'done' ? (
+        {status.state === 'done' ? (
           <IconButton icon="close" label={words.dismiss(name)} onClick={() => dismiss(transfer)} />
         ) : (
           <IconButton icon="close" label={words.cancel(name)} onClick={() => void cancel(transfer)} />
@@ -130,13 +130,13 @@ export function TransferPanel() {
   const input = useRef<HTMLInputElement>(null);
   const showFinished = useSignal(false);
   const all = transfers.value;
-  const finished = all.filter(({ live }) => live.value.state === 'done').length;
+  const finished = all.filter(({ status }) => status.value.state === 'done').length;
   const settled = finished > 0 && finished === all.length;
   const { folded, toggle } = useFolding(settled);
   if (all.length === 0) return null;
   // A download that is stopped begins again, so only uploads are paused.
   const moving = active.value.filter(({ kind }) => kind === 'upload');
-  const paused = all.filter(({ kind, live }) => kind === 'upload' && live.value.state === 'paused');
+  const paused = all.filter(({ kind, status }) => kind === 'upload' && status.value.state === 'paused');
   const hidden = settled || showFinished.value ? 0 : finished;
   const rows = folded ? [] : sortTransfers(all).slice(0, Math.min(MOST_ROWS, all.length - hidden));
   return (

@@ -25,7 +25,7 @@ export interface Transfer {
   kind: 'upload' | 'download';
   name: string;
   size: number;
-  live: Signal<TransferStatus>;
+  status: Signal<TransferStatus>;
   rate: Rate;
   /** Bytes of an upload that the server has; it resumes from there. */
   stored: number;
@@ -42,14 +42,14 @@ const SETTLE_MS = 400;
 
 export const transfers = signal<Transfer[]>([]);
 export const active = computed(() =>
-  transfers.value.filter(({ live }) => ['waiting', 'running'].includes(live.value.state)),
+  transfers.value.filter(({ status }) => ['waiting', 'running'].includes(status.value.state)),
 );
 
-/** Counts the accounts that have left: what was asked for before is not for the next one. */
-export let visit = 0;
+/** Changes with each sign-out: transfers that were requested before it are not added after it. */
+export let generation = 0;
 
 export function clearTransfers(): void {
-  visit++;
+  generation++;
   transfers.value = [];
 }
 
@@ -57,13 +57,13 @@ export function onProgress({ id, done, stored }: Progress): void {
   const transfer = transfers.peek().find((one) => one.id === id);
   if (!transfer) return;
   if (stored !== undefined) transfer.stored = stored;
-  const { state } = transfer.live.peek();
+  const { state } = transfer.status.peek();
   if (state === 'running') set(transfer, { moving: true, done, rate: transfer.rate.mark(done) });
   if (state === 'paused') set(transfer, { done: transfer.stored });
 }
 
 function set(transfer: Transfer, change: Partial<TransferStatus>): void {
-  transfer.live.value = { ...transfer.live.peek(), ...change };
+  transfer.status.value = { ...transfer.status.peek(), ...change };
 }
 
 function add(added: Transfer[]): void {
@@ -78,8 +78,8 @@ export function addDownload(
   run: (id: string) => Promise<unknown>,
 ): void {
   const id = crypto.randomUUID();
-  const live = fresh('waiting');
-  add([{ id, kind: 'download', name, size, live, rate: new Rate(), stored: 0, run: () => run(id) }]);
+  const status = fresh('waiting');
+  add([{ id, kind: 'download', name, size, status, rate: new Rate(), stored: 0, run: () => run(id) }]);
 }
 
 function fresh(state: TransferState): Signal<TransferStatus> {
@@ -91,10 +91,10 @@ function schedule(): void {
   const all = transfers.peek().toReversed();
   for (const kind of ['upload', 'download'] as const) {
     const mine = all.filter((transfer) => transfer.kind === kind);
-    let running = mine.filter(({ live }) => live.peek().state === 'running').length;
+    let running = mine.filter(({ status }) => status.peek().state === 'running').length;
     for (const transfer of mine) {
       if (running >= AT_ONCE) break;
-      if (transfer.live.peek().state !== 'waiting') continue;
+      if (transfer.status.peek().state !== 'waiting') continue;
       running++;
       void run(transfer);
     }
@@ -105,8 +105,8 @@ async function run(transfer: Transfer): Promise<void> {
   transfer.rate.clear();
   const turn = (transfer.turn ?? 0) + 1;
   transfer.turn = turn;
-  const { fault: _, ...live } = transfer.live.peek();
-  transfer.live.value = { ...live, state: 'running', moving: false, done: transfer.stored, rate: 0 };
+  const { fault: _, ...status } = transfer.status.peek();
+  transfer.status.value = { ...status, state: 'running', moving: false, done: transfer.stored, rate: 0 };
   try {
     await transfer.run();
     set(transfer, { state: 'done', done: transfer.size });
@@ -115,7 +115,8 @@ async function run(transfer: Transfer): Promise<void> {
     const fault = faultOf(error);
     if (transfer.turn !== turn) return;
     if (fault.code === 'stopped') {
-      if (transfer.live.peek().state === 'running') set(transfer, { state: 'paused', done: transfer.stored });
+      if (transfer.status.peek().state === 'running')
+        set(transfer, { state: 'paused', done: transfer.stored });
     } else {
       set(transfer, { state: 'failed', done: transfer.stored, fault });
     }
@@ -148,7 +149,7 @@ function newUpload(note: UnfinishedUpload, file: File | undefined): Transfer {
     kind: 'upload',
     name: displayName(lastOf(note.path)),
     size: note.size,
-    live: fresh(file ? 'waiting' : 'interrupted'),
+    status: fresh(file ? 'waiting' : 'interrupted'),
     rate: new Rate(),
     stored: 0,
     note,
@@ -179,17 +180,17 @@ export async function upload(username: string, chosen: (ChosenFile & { path: str
     const note = { id, username, path, size, lastModified, fileName, ...(handle && { handle }) };
     return newUpload(note, file);
   });
-  const asked = visit;
+  const before = generation;
   // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.
   await call(
     'storeUploads',
     added.map(({ note }) => note!),
   );
-  if (asked === visit) add(added.reverse());
+  if (before === generation) add(added.reverse());
 }
 
 export function pause(transfer: Transfer): void {
-  const { state } = transfer.live.peek();
+  const { state } = transfer.status.peek();
   if (state === 'running') void call('stop', transfer.id);
   if (state === 'running' || state === 'waiting')
     set(transfer, { state: 'paused', done: transfer.stored, rate: 0 });
@@ -203,7 +204,7 @@ export function resume(transfer: Transfer): void {
 /** Goes on with uploads that were given up because there was no connection. */
 export function resumeAfterReconnect(): void {
   for (const transfer of transfers.peek()) {
-    const { state, fault } = transfer.live.peek();
+    const { state, fault } = transfer.status.peek();
     if (transfer.kind === 'upload' && state === 'failed' && fault?.code === 'network') resume(transfer);
   }
 }
@@ -213,7 +214,7 @@ export function dismiss(transfer: Transfer): void {
 }
 
 export async function cancel(transfer: Transfer): Promise<void> {
-  const { state } = transfer.live.peek();
+  const { state } = transfer.status.peek();
   dismiss(transfer);
   if (state === 'done') return;
   if (state === 'running') await call('stop', transfer.id);
@@ -228,15 +229,15 @@ export async function cancel(transfer: Transfer): Promise<void> {
 }
 
 export function clearFinished(): void {
-  transfers.value = transfers.value.filter(({ live }) => live.value.state !== 'done');
+  transfers.value = transfers.value.filter(({ status }) => status.value.state !== 'done');
 }
 
 /** Uploads that a reload, a crash or a closed tab has cut off. */
 export async function restoreUploads(username: string): Promise<void> {
-  const asked = visit;
+  const before = generation;
   const notes = await call('storedUploads');
   const { held = [] } = await navigator.locks.query();
-  if (asked !== visit) return;
+  if (before !== generation) return;
   const busy = new Set([
     ...held.map((lock) => lock.name),
     ...transfers.peek().map(({ id }) => uploadLock(id)),
@@ -252,7 +253,7 @@ export async function restoreUploads(username: string): Promise<void> {
 async function showProgress(transfer: Transfer): Promise<void> {
   try {
     const stored = await call('storedBytes', transfer.note!);
-    if (transfer.live.peek().state !== 'interrupted') return;
+    if (transfer.status.peek().state !== 'interrupted') return;
     transfer.stored = stored;
     set(transfer, { done: stored });
   } catch {
@@ -266,8 +267,8 @@ export function resumeWithFiles(chosen: readonly { file: File; path?: string }[]
   // Copies in several folders look alike: same paths are matched first.
   for (const samePath of [true, false]) {
     for (const transfer of transfers.peek()) {
-      const { note, live } = transfer;
-      if (!note || live.peek().state !== 'interrupted') continue;
+      const { note, status } = transfer;
+      if (!note || status.peek().state !== 'interrupted') continue;
       const found = chosen.find(({ file, path }) => {
         if (joined.has(file) || (samePath && path !== note.path)) return false;
         const { name, size, lastModified } = file;

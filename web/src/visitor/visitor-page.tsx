@@ -57,14 +57,13 @@ function Files({ items, note }: { items: SharedItem[]; note?: string | undefined
 
 function Locked() {
   const passphrase = useSignal('');
-  const eye = useSignal(false);
   const form = useForm(() => open(passphrase.value));
   return (
     <Form form={form} class="visitor-card" label={said.locked} fields={{ 'wrong-passphrase': 'passphrase' }}>
       <h1>{said.locked}</h1>
       <p>{said.lockedWhy}</p>
       <Terms />
-      <Secret label={words.passphrase} name="passphrase" autocomplete="off" value={passphrase} shown={eye} />
+      <Secret label={words.passphrase} name="passphrase" autocomplete="off" value={passphrase} />
       <FormTrouble />
       <Submit form={form} class="primary wide" label={words.open} busy={text.preview.opening} />
     </Form>

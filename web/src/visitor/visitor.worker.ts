@@ -7,60 +7,50 @@ import { holding } from '../core/engine/holding.worker.ts';
 import { Tasks } from '../core/tasks.worker.ts';
 import { reportReachable } from '../core/transport/reachable.worker.ts';
 import { SharedDownload, sharedFiles } from '../sharing/shared-files.worker.ts';
-import type { FileOpener, ReadableFile } from '../transfers/file-opener.worker.ts';
+import type { ReadableFile } from '../transfers/file-opener.worker.ts';
 import { fileHandlers } from '../transfers/reading.worker.ts';
 
 /** Volumes that are opened at a time. */
 const MOST_PARALLEL = 4;
 const RETRY_MS = 3_000;
-class Guest implements FileOpener {
-  readonly #engine = holding(
-    webEngine({ parallel: Math.min(MOST_PARALLEL, navigator.hardwareConcurrency), discard }),
-  );
-  #visit: LinkVisit | undefined;
-  #ticket = '';
-  #download: SharedDownload | undefined;
 
-  async visit(link: string, kept: string | null): Promise<LinkTerms> {
-    const visit = await LinkVisit.begin(link, {
-      engine: this.#engine,
-      transport: reportReachable(fetchTransport, (reachable) => post({ reachable })),
-      retry: { capMs: RETRY_MS },
-      ticket: kept ?? undefined,
-    });
-    this.#visit = visit;
-    this.#ticket = kept ?? newTicket(this.#engine);
-    const { needsPassphrase, expiresAt, downloadsLeft } = visit;
-    return {
-      ticket: this.#ticket,
-      needsPassphrase,
-      downloadsLeft,
-      expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-    };
-  }
+const engine = holding(
+  webEngine({ parallel: Math.min(MOST_PARALLEL, navigator.hardwareConcurrency), discard }),
+);
+const transport = reportReachable(fetchTransport, (reachable) => post({ reachable }));
+let visited: { link: LinkVisit; ticket: string } | undefined;
+let download: SharedDownload | undefined;
 
-  async openLink(passphrase: string | null): Promise<SharedFiles> {
-    if (!this.#visit) throw new LockedError('no link is visited');
-    const opened = await this.#visit.open(passphrase ?? undefined);
-    this.#download = new SharedDownload(opened, this.#ticket);
-    return sharedFiles(opened, String);
-  }
-
-  async open(fileId: string): Promise<ReadableFile> {
-    if (!this.#download) throw new LockedError('the link is not opened');
-    return this.#download.file(Number(fileId));
-  }
-
-  async openOnce(fileId: string, signal: AbortSignal): Promise<ReadableFile> {
-    signal.throwIfAborted();
-    return this.open(fileId);
-  }
+async function visit(address: string, stored: string | null): Promise<LinkTerms> {
+  const retry = { capMs: RETRY_MS };
+  const link = await LinkVisit.begin(address, { engine, transport, retry, ticket: stored ?? undefined });
+  const ticket = stored ?? newTicket(engine);
+  visited = { link, ticket };
+  const { needsPassphrase, expiresAt, downloadsLeft } = link;
+  const expiry = expiresAt === null ? null : Date.parse(expiresAt);
+  return { ticket, needsPassphrase, downloadsLeft, expiresAt: expiry };
 }
 
-const guest = new Guest();
+async function openLink(passphrase: string | null): Promise<SharedFiles> {
+  if (!visited) throw new LockedError('no link is visited');
+  const { link, ticket } = visited;
+  const opened = await link.open(passphrase ?? undefined);
+  download = new SharedDownload(opened, ticket);
+  return sharedFiles(opened, String);
+}
+
+async function open(fileId: string): Promise<ReadableFile> {
+  if (!download) throw new LockedError('the link is not opened');
+  return download.file(Number(fileId));
+}
+
+const openOnce = async (fileId: string, signal: AbortSignal) => {
+  signal.throwIfAborted();
+  return open(fileId);
+};
 
 serveCalls<VisitorCalls>({
-  ...fileHandlers(new Tasks((progress) => post({ progress })), guest),
-  visit: (link, ticket) => guest.visit(link, ticket),
-  openLink: (passphrase) => guest.openLink(passphrase),
+  ...fileHandlers(new Tasks((progress) => post({ progress })), { open, openOnce }),
+  visit,
+  openLink,
 });

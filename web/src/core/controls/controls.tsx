@@ -264,7 +264,7 @@ export function Spinner({ label }: { label: string }) {
 }
 
 /** A message in the middle of an empty place, with what can be done. */
-export function Placard({
+export function EmptyState({
   icon,
   title,
   children,
@@ -274,8 +274,8 @@ export function Placard({
   children?: ComponentChildren;
 }) {
   return (
-    <div class="placard">
-      <span class="placard-icon">
+    <div class="empty-state">
+      <span class="empty-state-icon">
         <Icon name={icon} size={36} />
       </span>
       <h2 dir="auto">{title}</h2>

@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault } from '../bridge/messages.ts';
 import { CallError, faultOf } from '../call.ts';
-import { setTo } from '../signals.ts';
+import { boundTo, setTo } from '../signals.ts';
 import { text } from '../text/index.ts';
 import { IconButton } from './controls.tsx';
 import { FieldFault, FormFaultContext, type Meanings, useFieldFault } from './faults.tsx';
@@ -44,7 +44,6 @@ export function Field({
         name={name}
         // The types of JSX tell the kinds of inputs apart; these two take the same attributes.
         type={type as 'text'}
-        value={value.value}
         required={!optional}
         // biome-ignore lint/a11y/noAutofocus: only what is shown to be typed into
         autoFocus={autoFocus}
@@ -53,9 +52,7 @@ export function Field({
         spellcheck={false}
         maxLength={max}
         {...fault}
-        onInput={(event) => {
-          value.value = event.currentTarget.value;
-        }}
+        {...boundTo(value)}
       />
       {hint && (
         <small id={`${name}-hint`} class="hint">
@@ -81,18 +78,15 @@ export function Code({ hint, value }: { hint?: string; value: Signal<string> }) 
   );
 }
 
-interface SecretProps {
-  label: string;
-  hint?: string | undefined;
-  name: string;
-  autocomplete: AutoFill;
-  optional?: boolean;
-  value: Signal<string>;
-  shown: Signal<boolean>;
+interface SecretProps extends Omit<FieldProps, 'type' | 'max' | 'autoFocus'> {
+  /** Shared with another field that is shown and hidden with this one. */
+  shown?: Signal<boolean>;
 }
 
 /** A password, with the eye that shows it. */
-export function Secret({ shown, ...field }: SecretProps) {
+export function Secret({ shown: shared, ...field }: SecretProps) {
+  const own = useSignal(false);
+  const shown = shared ?? own;
   return (
     <div class="with-eye">
       <Field {...field} type={shown.value ? 'text' : 'password'} />

@@ -7,7 +7,7 @@ import { Button } from './controls.tsx';
 /** Languages by their own names, for people who cannot read this page. */
 export function LanguageButtons() {
   return (
-    <div class="door-language">
+    <div class="languages">
       {Object.entries(LANGUAGES).map(([one, name]) => (
         <Button
           kind="link"

@@ -1,6 +1,6 @@
 /** First steps, shown while the account is empty. */
 
-import { Placard } from '../../core/controls/controls.tsx';
+import { EmptyState } from '../../core/controls/controls.tsx';
 import { Icon, type IconName } from '../../core/controls/icon.tsx';
 import { setTo } from '../../core/signals.ts';
 import { text } from '../../core/text/index.ts';
@@ -27,7 +27,7 @@ function Step({ icon, words, onClick }: StepProps) {
 export function FirstSteps({ onNewFolder }: { onNewFolder(): void }) {
   const { upload, folder, recovery, command } = text.firstSteps;
   return (
-    <Placard icon="wardrobe" title={text.list.emptyTitle}>
+    <EmptyState icon="wardrobe" title={text.list.emptyTitle}>
       <p>{text.list.emptyBody}</p>
       <ul class="first-steps" aria-label={text.firstSteps.title}>
         <Step icon="upload" words={upload} onClick={() => document.getElementById('upload')?.click()} />
@@ -35,6 +35,6 @@ export function FirstSteps({ onNewFolder }: { onNewFolder(): void }) {
         <Step icon="lock" words={recovery} onClick={setTo(dialog, { kind: 'account' })} />
         <Step icon="text" words={command} onClick={setTo(dialog, { kind: 'about' })} />
       </ul>
-    </Placard>
+    </EmptyState>
   );
 }

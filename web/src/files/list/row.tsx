@@ -11,8 +11,8 @@ import { filter, isFolder, keyOf, type Row as Line, place, selected, timeOf } fr
 import { select, selectTo, toggle } from '../selection.ts';
 import { openRow } from './row-menu.ts';
 
-/** Where it is, said where the list is of more than one folder. */
-function Whereabouts({ path }: { path: string }) {
+/** Names the folder of a file if the list shows more than one folder. */
+function ParentFolder({ path }: { path: string }) {
   if (filter.value.trim() === '' && place.value.at === 'folder') return null;
   const folder = parentOf(path);
   return (
@@ -124,7 +124,7 @@ export function Row({ row, index, top, focused, onFocus, onMenu }: RowProps) {
         ) : (
           <Badges item={row} />
         )}
-        <Whereabouts path={row.path} />
+        <ParentFolder path={row.path} />
       </div>
       <div role="gridcell" class="cell size">
         {isFolder(row) && row.count === 0 ? '–' : bytes(row.size)}

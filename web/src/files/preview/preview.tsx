@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Item } from '../../core/bridge/calls.ts';
 import { faultOf } from '../../core/call.ts';
-import { Button, IconButton, Modal, Placard, Spinner } from '../../core/controls/controls.tsx';
+import { Button, EmptyState, IconButton, Modal, Spinner } from '../../core/controls/controls.tsx';
 import { iconOf } from '../../core/controls/icon.tsx';
 import { bytes, fullDate } from '../../core/format.ts';
 import { setTo } from '../../core/signals.ts';
@@ -29,7 +29,7 @@ interface PreviewBodyProps {
 function PreviewBody({ item, opened, zoom, asSource, onFail }: PreviewBodyProps) {
   const { info, url, content, page } = opened;
   const { name } = item;
-  if (info.size === 0) return <Placard icon={iconOf(name)} title={text.preview.empty} />;
+  if (info.size === 0) return <EmptyState icon={iconOf(name)} title={text.preview.empty} />;
   if (content !== undefined) {
     const shown = asSource ? undefined : page;
     return <Text name={name} content={content} isCut={info.size > TEXT_BYTES} page={shown} />;
@@ -49,7 +49,7 @@ function PreviewBody({ item, opened, zoom, asSource, onFail }: PreviewBodyProps)
     );
   }
   if (url && info.type === 'application/pdf') return <Frame key={url} src={url} title={name} />;
-  return <Placard icon={iconOf(name)} title={info.type ? text.preview.failed : text.preview.none} />;
+  return <EmptyState icon={iconOf(name)} title={info.type ? text.preview.failed : text.preview.none} />;
 }
 
 /** When it was added, as the list says, and when the file itself was last changed. */
@@ -155,7 +155,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
     <Modal title={item.name} class="preview" onClose={onClose}>
       <div class="preview-stage" onTouchStart={onTouchStart} onTouchEnd={onTouchEnd}>
         {trouble.value ? (
-          <Placard icon="warning" title={trouble.value} />
+          <EmptyState icon="warning" title={trouble.value} />
         ) : now ? (
           <PreviewBody
             item={item}

@@ -3,22 +3,17 @@
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { serverAnswers } from '../core/connection.ts';
-import { Button, Modal, Placard, Spinner } from '../core/controls/controls.tsx';
-import { setTo } from '../core/signals.ts';
+import { Button, EmptyState, Modal, Spinner } from '../core/controls/controls.tsx';
+import { setTo, writeTo } from '../core/signals.ts';
 import { text } from '../core/text/index.ts';
 import { closeDialog } from '../files/actions.ts';
 
-function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog = false): ComponentType<P> {
+function lazy<P extends object>(load: () => Promise<ComponentType<P>>, isDialog = false): ComponentType<P> {
   const loaded: Signal<ComponentType<P> | 'failed' | null> = signal(null);
   let loading: Promise<void> | undefined;
   const begin = () => {
     loaded.value = null;
-    loading = load().then(
-      (part) => {
-        loaded.value = part;
-      },
-      setTo(loaded, 'failed'),
-    );
+    loading = load().then(writeTo(loaded), setTo(loaded, 'failed'));
   };
   const again = async () => {
     begin();
@@ -26,7 +21,7 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog
     // A browser may remember that it failed, and a server that was updated has other parts: a reload helps with both.
     if (loaded.value === 'failed' && (await serverAnswers())) globalThis.location.reload();
   };
-  return function Later(props: P) {
+  return function Lazy(props: P) {
     const Part = loaded.value;
     if (Part === 'failed') {
       const title = text.codes['part-missing'];
@@ -36,9 +31,9 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog
           <footer class="modal-foot">{button}</footer>
         </Modal>
       ) : (
-        <Placard icon="warning" title={title}>
+        <EmptyState icon="warning" title={title}>
           {button}
-        </Placard>
+        </EmptyState>
       );
     }
     if (Part) return <Part {...props} />;
@@ -47,19 +42,19 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>, isDialog
   };
 }
 
-export const About = later(async () => (await import('./about.tsx')).About, true);
-export const AccountPanel = later(
+export const About = lazy(async () => (await import('./about.tsx')).About, true);
+export const AccountPanel = lazy(
   async () => (await import('../accounts/account-panel.tsx')).AccountPanel,
   true,
 );
-export const ChooseFolder = later(
+export const ChooseFolder = lazy(
   async () => (await import('../files/dialogs/choose-folder.tsx')).ChooseFolder,
   true,
 );
-export const Contacts = later(async () => (await import('../sharing/contacts.tsx')).Contacts, true);
-export const ReceivedList = later(async () => (await import('../sharing/received-list.tsx')).ReceivedList);
-export const RecoveryKey = later(async () => (await import('../accounts/recovery-key.tsx')).RecoveryKey);
-export const Settings = later(async () => (await import('./settings.tsx')).Settings, true);
-export const ShareDialog = later(async () => (await import('../sharing/share-dialog.tsx')).ShareDialog, true);
-export const LinkList = later(async () => (await import('../sharing/link-list.tsx')).LinkList);
-export const Versions = later(async () => (await import('../files/dialogs/versions.tsx')).Versions, true);
+export const Contacts = lazy(async () => (await import('../sharing/contacts.tsx')).Contacts, true);
+export const ReceivedList = lazy(async () => (await import('../sharing/received-list.tsx')).ReceivedList);
+export const RecoveryKey = lazy(async () => (await import('../accounts/recovery-key.tsx')).RecoveryKey);
+export const Settings = lazy(async () => (await import('./settings.tsx')).Settings, true);
+export const ShareDialog = lazy(async () => (await import('../sharing/share-dialog.tsx')).ShareDialog, true);
+export const LinkList = lazy(async () => (await import('../sharing/link-list.tsx')).LinkList);
+export const Versions = lazy(async () => (await import('../files/dialogs/versions.tsx')).Versions, true);

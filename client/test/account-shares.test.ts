@@ -9,7 +9,7 @@ import type { ReceivedShare as ReceivedAnswer, ShareBody } from '@szafa/protocol
 import { assertBytes } from '../../tests/harness/bytes.ts';
 import { bytesSource, type ConnectOptions, type Entry, newTicket, type Szafa } from '../src/index.ts';
 import { fileContacts } from '../src/node/index.ts';
-import { readSharedVolume } from '../src/transfers/calls.ts';
+import { sharedVolumeReader } from '../src/transfers/calls.ts';
 import { proxy, service } from './hostile.ts';
 import type { Hostility } from './proxy.ts';
 import { content, engine, newUser, quick, readAll, sameUser } from './service.ts';
@@ -274,7 +274,10 @@ test('a service that exchanges letters, senders, recipients or signatures is fou
   proxy.hostility = () => undefined;
   const opened = await share.open();
   await opened.take(ticket);
-  const volume = await readSharedVolume(bob.api, { id: second, number: 1, ticket: theirs }, 1, 2 ** 20);
+  const volume = await sharedVolumeReader(bob.api, { id: second, number: 1, ticket: theirs }).readVolume(
+    1,
+    2 ** 20,
+  );
   const body = Buffer.from(volume.body);
   proxy.hostility = ({ path }) =>
     path.includes(`/api/shares/${first}/files/1/chunk/1`) ? { body } : undefined;

@@ -9,7 +9,7 @@ import { assertBytes } from '../../tests/harness/bytes.ts';
 import { type Bytes, bytesSource, type Engine, type Source, type Szafa, VolumeSupply } from '../src/index.ts';
 import { downloadToFile } from '../src/node/index.ts';
 import { range } from '../src/pool.ts';
-import { readVolume, volumeReader } from '../src/transfers/calls.ts';
+import { volumeReader } from '../src/transfers/calls.ts';
 import { RemoteFile } from '../src/transfers/download/remote-file.ts';
 import type { VolumeReader } from '../src/transfers/download/volume-fetcher.ts';
 import { withVolumeMemory } from '../src/transfers/download/volume-memory.ts';
@@ -242,20 +242,21 @@ test('all memory comes back: after uploads and downloads, whole, broken off or r
   assert.equal(out(), 0, 'a stream that nobody reads on');
   assertBytes(await remote.readRange(500, 2000), content(5 * SIZE).slice(500, 2500));
   assert.equal(out(), 0, 'a range');
+  const own = volumeReader(user.api, entry!.fileId);
   const api: VolumeReader = {
-    readVolume: (id, idx, most, more) => readVolume(user.api, id, idx, most, { ...more, into: undefined }),
-    readDigests: volumeReader(user.api).readDigests,
+    readVolume: (idx, most, more) => own.readVolume(idx, most, { ...more, into: undefined }),
+    readDigests: own.readDigests,
   };
   await new RemoteFile({ engine: counted, api }, entry!.fileId, remote.header).verify();
   assert.equal(out(), 0, 'volumes that came in memory of their own');
   const header = { ...remote.header, totalSha256: '0'.repeat(64) };
-  const others = new RemoteFile({ engine: counted, api: volumeReader(user.api) }, entry!.fileId, header);
+  const others = new RemoteFile({ engine: counted, api: own }, entry!.fileId, header);
   await assert.rejects(others.verify(), { stage: 'digests' });
   assert.equal(out(), 0, 'volumes that are not the declared ones');
   const asked = Promise.withResolvers<AbortSignal>();
   const stalled: VolumeReader = {
     readDigests: () => new Promise(() => {}),
-    readVolume: (_id, _idx, _most, more) => {
+    readVolume: (_idx, _most, more) => {
       const { signal } = more!;
       asked.resolve(signal!);
       return new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)));

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { Api } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { PlainHttp } from '../src/node/transport/plain-http.ts';
-import { readSharedVolume } from '../src/transfers/calls.ts';
+import { sharedVolumeReader } from '../src/transfers/calls.ts';
 
 /** Connections and requests that a server sees, with a client of its own. */
 async function serving(listener: RequestListener, work: (api: Api, seen: string[]) => Promise<void>) {
@@ -104,7 +104,7 @@ test('an answer that is cut short on a kept connection is counted once', async (
         counted += bytes;
       };
       const place = { id: 'x', number: 1, ticket: 'x' };
-      const { body } = await readSharedVolume(api, place, 1, whole.length, { onBytes });
+      const { body } = await sharedVolumeReader(api, place).readVolume(1, whole.length, { onBytes });
       assert.deepEqual([body.length, counted], [whole.length, whole.length]);
     }
     assert.equal(seen.length, 3);

@@ -37,8 +37,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a service that takes no files together is asked each time',
     file: 'client/src/node/transport/batching.ts',
-    find: 'this.#unable.add(some[0]!.server);',
-    replace: 'this.#unable.delete(some[0]!.server);',
+    find: 'unable.add(some[0]!.server);',
+    replace: 'unable.delete(some[0]!.server);',
     tests: [BATCHING],
     only: 'a service that does not take',
   },
@@ -118,8 +118,8 @@ export const mutants: Mutant[] = [
   {
     name: 'headers are kept without a bound',
     file: 'client/src/node/state/header-cache.ts',
-    find: '.run(this.#most);',
-    replace: '.run(2 * this.#most);',
+    find: '.run(most);',
+    replace: '.run(2 * most);',
     tests: [HEADERS],
   },
   {
@@ -713,8 +713,8 @@ export const mutants: Mutant[] = [
   {
     name: 'the last volume of a stream is guessed',
     file: 'client/src/transfers/upload/stream.ts',
-    find: 'const isLast = !(await this.#more());',
-    replace: 'const isLast = this.#ended;',
+    find: 'const isLast = !(await more());',
+    replace: 'const isLast = ended;',
     tests: [UPLOAD],
   },
   {
@@ -771,7 +771,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a lie about the number of volumes with a later one is not noticed',
     file: 'client/src/transfers/download/volume-fetcher.ts',
-    find: '      checkCount(answer, this.#layout);\n',
+    find: '      checkCount(answer, layout);\n',
     replace: '',
     tests: [ATTACKS],
   },
@@ -792,7 +792,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the list of digests is believed',
     file: 'client/src/transfers/download/volume-digests.ts',
-    find: ' || !(await this.#isTotal(list))) {',
+    find: ' || !(await isTotal(list))) {',
     replace: ') {',
     tests: [VECTORS],
   },
@@ -855,8 +855,8 @@ export const mutants: Mutant[] = [
   {
     name: 'a range may be longer than what was asked for',
     file: 'client/src/transfers/download/volume-fetcher.ts',
-    find: 'if (body.length !== (isRange ? to - from : this.sizeOf(idx)))',
-    replace: 'if (body.length < (isRange ? to - from : this.sizeOf(idx)))',
+    find: 'if (body.length !== (isRange ? to - from : sizeOf(idx)))',
+    replace: 'if (body.length < (isRange ? to - from : sizeOf(idx)))',
     tests: [ATTACKS],
   },
   {
@@ -925,14 +925,14 @@ export const mutants: Mutant[] = [
   {
     name: 'volumes on disk are believed when a download goes on',
     file: 'client/src/node/transfers/download-record.ts',
-    find: 'if (await this.#remote.hasDigest(i + 1, sealed.digest)) this.#volumes[i]',
-    replace: 'this.#volumes[i]',
+    find: 'if (await remote.hasDigest(i + 1, sealed.digest)) volumes[i]',
+    replace: 'volumes[i]',
     tests: [NETWORK],
   },
   {
     name: 'a record of a download outlives it',
     file: 'client/src/node/transfers/download-record.ts',
-    find: '    await this.#journal?.remove(this.#key);\n',
+    find: '      await used?.remove(key);\n',
     replace: '',
     tests: [NETWORK],
   },

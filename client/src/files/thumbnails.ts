@@ -1,6 +1,6 @@
 /** Small pictures of files, sealed beside them; the header says which one is the file's own. */
 
-import { type Bytes, openThumbnail, sealThumbnail } from '@szafa/format';
+import { type Bytes, openHeader, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
 import type { CallOptions } from '../call.ts';
 import { SzafaError, TamperedError } from '../errors.ts';
@@ -47,7 +47,7 @@ async function verified(
 ): Promise<Thumbnail> {
   const { engine } = context;
   try {
-    const header = await openWithRecord(context, record, paramsIn(enc_params), signal);
+    const header = await openWithRecord(context, record, paramsIn(enc_params), openHeader, signal);
     const { thumbnail } = header.metadata;
     if (thumbnail === undefined || sealed === null) return {};
     const bytes = bytesIn(sealed);

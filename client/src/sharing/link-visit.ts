@@ -11,11 +11,10 @@ import {
   type SharedFile,
   toBase64Url,
 } from '@szafa/format';
-import { Api, type ApiOptions, type ByteRange, linkHeaders, type VolumeOptions } from '../call.ts';
+import { Api, type ApiOptions, linkHeaders } from '../call.ts';
 import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
-import { readSharedDigests, readSharedVolume } from '../transfers/calls.ts';
+import { sharedVolumeReader } from '../transfers/calls.ts';
 import { type ReadableHeader, RemoteFile } from '../transfers/download/remote-file.ts';
-import type { VolumeReader } from '../transfers/download/volume-fetcher.ts';
 import { webEngine } from '../web/engine.ts';
 import { type LinkAddress, parseLink } from './address.ts';
 
@@ -186,7 +185,7 @@ export class OpenedLink {
       ...(type !== undefined && { type }),
       ...(link !== undefined && { link }),
     };
-    const reader = new SharedReader(this.#api, { id: this.id, number, ticket });
+    const reader = sharedVolumeReader(this.#api, { id: this.id, number, ticket });
     const header = { ...secrets, layout, metadata };
     return new RemoteFile({ engine: this.engine, api: reader }, `${this.id}/${number}`, header);
   }
@@ -197,27 +196,4 @@ function fileName(name: string, size: number): string {
   let end = name.length;
   if (size > 0) while (end > 1 && name[end - 1] === '/') end--;
   return name.slice(0, end);
-}
-
-class SharedReader implements VolumeReader {
-  readonly #api: Api;
-  readonly #place: { id: string; number: number; ticket: string };
-
-  constructor(api: Api, place: { id: string; number: number; ticket: string }) {
-    this.#api = api;
-    this.#place = place;
-  }
-
-  readVolume(
-    _fileId: string,
-    idx: number,
-    maxBytes: number,
-    options?: VolumeOptions & { range?: ByteRange | undefined },
-  ) {
-    return readSharedVolume(this.#api, this.#place, idx, maxBytes, options);
-  }
-
-  readDigests(): Promise<Uint8Array> {
-    return readSharedDigests(this.#api, this.#place);
-  }
 }

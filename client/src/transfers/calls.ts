@@ -54,12 +54,11 @@ export async function readVolumeHeaders(
   return volumeOf(api, await api.send('readHeader', { params: { file_id: fileId, idx }, ...options }));
 }
 
-/** Reads volumes and digests of the caller's own files. */
-export const volumeReader = (api: Api) => ({
-  readVolume: (fileId: string, idx: number, maxBytes: number, options?: ReadOptions) =>
+/** Reads volumes and digests of one of the caller's own files. */
+export const volumeReader = (api: Api, fileId: string) => ({
+  readVolume: (idx: number, maxBytes: number, options?: ReadOptions) =>
     readVolume(api, fileId, idx, maxBytes, options),
-  readDigests: async (fileId: string) =>
-    (await api.send('readDigests', { params: { file_id: fileId } })).body,
+  readDigests: async () => (await api.send('readDigests', { params: { file_id: fileId } })).body,
 });
 
 function volumeOf(api: Api, response: TransportResponse): VolumeAnswer {
@@ -75,39 +74,20 @@ function bytesOf(response: TransportResponse): VolumeBytes {
   return { chunkCount, isRange: response.status === 206, body: response.body };
 }
 
-/** A file of a share, and the ticket that opens it. */
-export interface SharedFileAddress {
-  id: string;
-  /** Of the file in the share, from 1. */
-  number: number;
-  ticket: string;
-}
-
-const sharedFile = ({ id, number, ticket }: SharedFileAddress) => ({
-  params: { share_id: id, number },
-  headers: { [headerNames.shareTicket]: ticket },
-});
-
-/** Reads one volume of a shared file, or a range of it. */
-export async function readSharedVolume(
-  api: Api,
-  file: SharedFileAddress,
-  idx: number,
-  maxBytes: number,
-  options?: ReadOptions,
-): Promise<VolumeBytes> {
-  const { params, headers } = sharedFile(file);
-  const request = { params: { ...params, idx }, headers, maxBytes, ...options };
-  return bytesOf(await api.send('readSharedVolume', request));
-}
-
-/** Reads the SHA-256 of every volume of a shared file, one after the other. */
-export async function readSharedDigests(
-  api: Api,
-  file: SharedFileAddress,
-  options?: CallOptions,
-): Promise<Uint8Array> {
-  return (await api.send('readSharedDigests', { ...sharedFile(file), ...options })).body;
+/**
+ * Reads volumes and digests of a shared file.
+ * @param file its number in the share, from 1, and the ticket that opens it
+ */
+export function sharedVolumeReader(api: Api, file: { id: string; number: number; ticket: string }) {
+  const params = { share_id: file.id, number: file.number };
+  const headers = { [headerNames.shareTicket]: file.ticket };
+  return {
+    readVolume: async (idx: number, maxBytes: number, options?: ReadOptions) => {
+      const request = { params: { ...params, idx }, headers, maxBytes, ...options };
+      return bytesOf(await api.send('readSharedVolume', request));
+    },
+    readDigests: async () => (await api.send('readSharedDigests', { params, headers })).body,
+  };
 }
 
 /** Sends one volume. A streamed transfer needs its digest, `sha256` in hex. */

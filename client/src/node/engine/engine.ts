@@ -26,7 +26,7 @@ import { FileChangedError } from '../../errors.ts';
 import { FileSource } from '../files/file-source.ts';
 import { MemoryPool } from './memory-pool.ts';
 import { openInPlace, sealInto } from './volume-cipher.ts';
-import { Workers } from './workers.ts';
+import { createWorkers } from './workers.ts';
 
 export interface NodeEngineOptions {
   threads?: number | undefined;
@@ -69,7 +69,7 @@ function random(length: number): Bytes {
 /** Makes an engine on Node's own crypto, which works on volumes in worker threads over shared memory. @public */
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
-  const workers = new Workers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
+  const workers = createWorkers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
   const pool = new MemoryPool();
   const nothing = () => {};
   const noMemory = { bytes: EMPTY, release: nothing };
@@ -78,7 +78,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
 
   const engine: NodeEngine = {
     parallel: threads,
-    close: () => workers.close(),
+    close: workers.close,
     random,
     hold: (key) => key,
     sha256: (data) => plain(hash('sha256', data, 'buffer')),

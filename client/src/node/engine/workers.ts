@@ -8,41 +8,19 @@ interface Thread {
 }
 
 /** Worker threads that start with the first volume and never keep the process alive. */
-export class Workers {
-  readonly #url: URL;
-  readonly #count: number;
-  readonly #threads: Thread[] = [];
-  #nextId = 0;
+export function createWorkers(url: URL, count: number) {
+  const threads: Thread[] = [];
+  let nextId = 0;
 
-  constructor(url: URL, count: number) {
-    this.#url = url;
-    this.#count = count;
-  }
-
-  /** Returns the digest of the volume; undefined if it did not open, or the file was too short. */
-  run(task: Task): Promise<Bytes | undefined> {
-    const { worker, pending } = this.#leastBusy();
-    const id = this.#nextId++;
-    const job = Promise.withResolvers<Bytes | undefined>();
-    pending.set(id, job);
-    worker.ref();
-    worker.postMessage({ ...task, id } satisfies Job, transferList(task));
-    return job.promise;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#threads.splice(0).map(({ worker }) => worker.terminate()));
-  }
-
-  #leastBusy(): Thread {
-    const idle = this.#threads.find(({ pending }) => pending.size === 0);
+  const leastBusy = (): Thread => {
+    const idle = threads.find(({ pending }) => pending.size === 0);
     if (idle) return idle;
-    if (this.#threads.length < this.#count) return this.#start();
-    return this.#threads.reduce((a, b) => (b.pending.size < a.pending.size ? b : a));
-  }
+    if (threads.length < count) return start();
+    return threads.reduce((a, b) => (b.pending.size < a.pending.size ? b : a));
+  };
 
-  #start(): Thread {
-    const worker = new Worker(this.#url, { name: 'szafa-volumes' });
+  const start = (): Thread => {
+    const worker = new Worker(url, { name: 'szafa-volumes' });
     const thread: Thread = { worker, pending: new Map() };
     const { pending } = thread;
     worker.unref();
@@ -54,16 +32,33 @@ export class Workers {
       else job?.resolve(digest);
     });
     const fail = (error: Error) => {
-      const at = this.#threads.indexOf(thread);
-      if (at >= 0) this.#threads.splice(at, 1);
+      const at = threads.indexOf(thread);
+      if (at >= 0) threads.splice(at, 1);
       for (const job of pending.values()) job.reject(error);
       pending.clear();
     };
     worker.on('error', (error) => fail(error as Error));
     worker.on('exit', () => fail(new Error('a worker thread ended')));
-    this.#threads.push(thread);
+    threads.push(thread);
     return thread;
-  }
+  };
+
+  return {
+    /** Returns the digest of the volume; undefined if it did not open, or the file was too short. */
+    run(task: Task): Promise<Bytes | undefined> {
+      const { worker, pending } = leastBusy();
+      const id = nextId++;
+      const job = Promise.withResolvers<Bytes | undefined>();
+      pending.set(id, job);
+      worker.ref();
+      worker.postMessage({ ...task, id } satisfies Job, transferList(task));
+      return job.promise;
+    },
+
+    async close(): Promise<void> {
+      await Promise.all(threads.splice(0).map(({ worker }) => worker.terminate()));
+    },
+  };
 }
 
 /** Plaintext in memory of its own moves to the worker; a part of something larger is copied. */

@@ -18,11 +18,6 @@ const DATABASE = {
     SELECT file_id, dir_id, mark, params FROM headers LIMIT 1`,
 };
 
-interface Row {
-  mark: string;
-  params: string;
-}
-
 export interface FileHeadersOptions {
   most?: number | undefined;
 }
@@ -43,11 +38,11 @@ function markOf({ file_name, sha256, dir_id }: Listed): string {
 
 /** Caches the sealed headers of one server's accounts, one file for each account. @public */
 export function fileHeaders(folder: string, server: string, options: FileHeadersOptions = {}): FileHeaders {
-  const opened: HeaderFile[] = [];
+  const opened: ReturnType<typeof headerFile>[] = [];
   return {
     of(username) {
       const path = namedFile(folder, 'headers', [server, username], 'db');
-      const file = new HeaderFile(path, options.most ?? MOST_HEADERS);
+      const file = headerFile(path, options.most ?? MOST_HEADERS);
       opened.push(file);
       return file;
     },
@@ -58,98 +53,89 @@ export function fileHeaders(folder: string, server: string, options: FileHeaders
 }
 
 /** One SQLite file. New headers are written in batches, and after the first error this process works without the cache. */
-class HeaderFile implements HeaderCache {
-  readonly #path: string;
-  readonly #most: number;
-  #db: DatabaseSync | undefined;
-  #select: StatementSync | undefined;
-  #isReading = false;
-  #isBroken = false;
-  #unsaved: [file: Listed, params: string][] = [];
+function headerFile(path: string, most: number): HeaderCache & { close(): void } {
+  let db: DatabaseSync | undefined;
+  let select: StatementSync | undefined;
+  let isReading = false;
+  let isBroken = false;
+  let unsaved: [file: Listed, params: string][] = [];
 
-  constructor(path: string, most: number) {
-    this.#path = path;
-    this.#most = most;
-  }
+  const attempt = <T>(work: (db: DatabaseSync) => T): T | undefined => {
+    if (isBroken) return undefined;
+    try {
+      db ??= openLocalDatabase(path, DATABASE);
+      return work(db);
+    } catch (error) {
+      // If another process is writing, only this call goes without the cache.
+      isBroken = sqliteCode(error) !== SQLITE.busy;
+      if (DAMAGED.has(sqliteCode(error))) removeDatabase(path);
+      return undefined;
+    }
+  };
 
-  load(file: Listed): Record<string, unknown> | undefined {
-    return this.#try((db) => {
-      this.#beginRead(db);
-      this.#select ??= db.prepare('SELECT mark, params FROM headers WHERE file_id = ?');
-      const row = this.#select.get(file.file_id) as Row | undefined;
-      return row?.mark === markOf(file) ? parse(row.params) : undefined;
+  /** Reads of one turn of the event loop share a lock: there may be thousands of small files. */
+  const beginRead = (db: DatabaseSync) => {
+    if (isReading) return;
+    db.exec('BEGIN');
+    isReading = true;
+    setImmediate(() => attempt(endRead));
+  };
+  const endRead = () => {
+    if (!isReading) return;
+    isReading = false;
+    db?.exec('COMMIT');
+  };
+  const write = (work: (db: DatabaseSync) => void) => {
+    attempt((db) => {
+      endRead();
+      inTransaction(db, () => work(db));
     });
-  }
-
-  save(file: Listed, encParams: Record<string, unknown>): void {
-    this.#unsaved.push([file, JSON.stringify(encParams)]);
-    if (this.#unsaved.length >= BATCH) this.#flush();
-  }
-
-  listed(dirId: number | undefined, files: readonly Listed[]): void {
-    this.#write((db) => {
-      const ids = new Set(files.map((file) => file.file_id));
-      const cached = db.prepare('SELECT file_id FROM headers WHERE ?1 IS NULL OR dir_id = ?1');
-      const gone = cached.all(dirId ?? null).filter((row) => !ids.has(String(row['file_id'])));
-      const remove = db.prepare('DELETE FROM headers WHERE file_id = ?');
-      for (const row of gone) remove.run(String(row['file_id']));
-    });
-  }
-
-  close(): void {
-    if (this.#unsaved.length > 0) this.#flush();
-    this.#try(() => this.#endRead());
-    this.#db?.close();
-    this.#db = undefined;
-    this.#select = undefined;
-  }
-
-  #flush(): void {
-    const rows = this.#unsaved;
-    this.#unsaved = [];
-    this.#write((db) => {
+  };
+  const flush = () => {
+    const rows = unsaved;
+    unsaved = [];
+    write((db) => {
       // Replacing gives a new rowid, so the lowest are the oldest.
       const insert = db.prepare(
         'INSERT OR REPLACE INTO headers (file_id, dir_id, mark, params) VALUES (?, ?, ?, ?)',
       );
       for (const [file, params] of rows) insert.run(file.file_id, file.dir_id ?? 0, markOf(file), params);
-      db.prepare('DELETE FROM headers WHERE rowid <= (SELECT max(rowid) FROM headers) - ?').run(this.#most);
+      db.prepare('DELETE FROM headers WHERE rowid <= (SELECT max(rowid) FROM headers) - ?').run(most);
     });
-  }
+  };
 
-  /** Reads of one turn of the event loop share a lock: there may be thousands of small files. */
-  #beginRead(db: DatabaseSync): void {
-    if (this.#isReading) return;
-    db.exec('BEGIN');
-    this.#isReading = true;
-    setImmediate(() => this.#try(() => this.#endRead()));
-  }
+  return {
+    load: (file) =>
+      attempt((db) => {
+        beginRead(db);
+        select ??= db.prepare('SELECT mark, params FROM headers WHERE file_id = ?');
+        const row = select.get(file.file_id) as { mark: string; params: string } | undefined;
+        return row?.mark === markOf(file) ? parse(row.params) : undefined;
+      }),
 
-  #endRead(): void {
-    if (!this.#isReading) return;
-    this.#isReading = false;
-    this.#db?.exec('COMMIT');
-  }
+    save(file, encParams) {
+      unsaved.push([file, JSON.stringify(encParams)]);
+      if (unsaved.length >= BATCH) flush();
+    },
 
-  #write(work: (db: DatabaseSync) => void): void {
-    this.#try((db) => {
-      this.#endRead();
-      inTransaction(db, () => work(db));
-    });
-  }
+    listed(dirId, files) {
+      write((db) => {
+        const ids = new Set(files.map((file) => file.file_id));
+        const cached = db.prepare('SELECT file_id FROM headers WHERE ?1 IS NULL OR dir_id = ?1');
+        const gone = cached.all(dirId ?? null).filter((row) => !ids.has(String(row['file_id'])));
+        const remove = db.prepare('DELETE FROM headers WHERE file_id = ?');
+        for (const row of gone) remove.run(String(row['file_id']));
+      });
+    },
 
-  #try<T>(work: (db: DatabaseSync) => T): T | undefined {
-    if (this.#isBroken) return undefined;
-    try {
-      this.#db ??= openLocalDatabase(this.#path, DATABASE);
-      return work(this.#db);
-    } catch (error) {
-      // If another process is writing, only this call goes without the cache.
-      this.#isBroken = sqliteCode(error) !== SQLITE.busy;
-      if (DAMAGED.has(sqliteCode(error))) removeDatabase(this.#path);
-      return undefined;
-    }
-  }
+    close() {
+      if (unsaved.length > 0) flush();
+      attempt(endRead);
+      db?.close();
+      db = undefined;
+      select = undefined;
+    },
+  };
 }
 
 function parse(text: string): Record<string, unknown> | undefined {

@@ -12,14 +12,14 @@ const ENTRY = /^[0-9a-f]{64}\.journal$/;
 /** Keeps unfinished transfers in a folder, one file each, with locks for the processes that share it. @public */
 export function fileJournal(folder: string): Journal & { locks: TransferLocks } {
   const pathOf = (key: string) => join(folder, key + ENDING);
-  const appends = new Map<string, Appends>();
+  const appends = new Map<string, ReturnType<typeof createAppender>>();
   return {
     load: (key) => readIfPresent(pathOf(key)),
     store: (key, entry) => writeAtomic(pathOf(key), entry),
     async append(key, record) {
-      const to = appends.get(key) ?? new Appends(pathOf(key));
-      appends.set(key, to);
-      await to.add(record);
+      const add = appends.get(key) ?? createAppender(pathOf(key));
+      appends.set(key, add);
+      await add(record);
     },
     async remove(key) {
       appends.delete(key);
@@ -34,43 +34,37 @@ export function fileJournal(folder: string): Journal & { locks: TransferLocks } 
 }
 
 /** Collects records while the disk is busy, and writes them together: several volumes are sealed in the time of one write. */
-class Appends {
-  readonly #path: string;
-  #waiting: Uint8Array[] = [];
-  #last: Promise<void> = Promise.resolve();
-  #next: Promise<void> | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  add(record: Uint8Array): Promise<void> {
-    this.#waiting.push(record);
-    this.#next ??= this.#last
+function createAppender(path: string): (record: Uint8Array) => Promise<void> {
+  let waiting: Uint8Array[] = [];
+  let last = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return (record) => {
+    waiting.push(record);
+    next ??= last
       .catch(() => {}) // reported to the callers of that write
       .then(() => {
-        const records = this.#waiting;
-        this.#waiting = [];
-        this.#last = this.#next!;
-        this.#next = undefined;
-        return this.#write(Buffer.concat(records));
+        const records = waiting;
+        waiting = [];
+        last = next!;
+        next = undefined;
+        return append(path, Buffer.concat(records));
       });
-    return this.#next;
-  }
+    return next;
+  };
+}
 
-  async #write(records: Uint8Array): Promise<void> {
+async function append(path: string, records: Uint8Array): Promise<void> {
+  try {
+    // Without O_CREAT: records without a beginning are useless. O_NONBLOCK: a pipe must not block.
+    const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
+    const handle = await open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
     try {
-      // Without O_CREAT: records without a beginning are useless. O_NONBLOCK: a pipe must not block.
-      const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
-      const handle = await open(this.#path, O_WRONLY | O_APPEND | O_NONBLOCK);
-      try {
-        await handle.writeFile(records);
-        await handle.datasync();
-      } finally {
-        await handle.close();
-      }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await handle.writeFile(records);
+      await handle.datasync();
+    } finally {
+      await handle.close();
     }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }

@@ -93,76 +93,72 @@ function splitEntry(
   }
 }
 
+export type DownloadRecord = ReturnType<typeof downloadRecord>;
+
 /**
  * Remembers which volumes of a download are on disk, by salt and digest, which are no secrets. A resumed download does not trust it:
  * each volume is sealed again from the file, and must have the digest of the upload.
  */
-export class DownloadRecord {
-  readonly #remote: RemoteFile<ReadableHeader>;
-  readonly #journal: Journal | undefined;
-  readonly #key: string;
-  readonly #description: Description;
-  #volumes: (StoredVolume | undefined)[];
-  #written = Date.now();
+export function downloadRecord(
+  remote: RemoteFile<ReadableHeader>,
+  part: string,
+  target: string,
+  journal: Journal | undefined,
+) {
+  const { engine, layout, header, fileId } = remote;
+  const { name: path, size } = remote.metadata;
+  const key = createHash('sha256').update(`download\0${part}\0${header.totalSha256}`).digest('hex');
+  const used = layout.count > 1 ? journal : undefined;
+  /** The volumes on disk; the caller adds those that it has written. */
+  const volumes: (StoredVolume | undefined)[] = new Array(layout.count).fill(undefined);
+  let written = Date.now();
 
-  constructor(
-    remote: RemoteFile<ReadableHeader>,
-    part: string,
-    target: string,
-    journal: Journal | undefined,
-  ) {
-    this.#remote = remote;
-    const { name: path, size } = remote.metadata;
-    this.#description = { fileId: remote.fileId, path, target, size, part };
-    this.#journal = remote.layout.count > 1 ? journal : undefined;
-    this.#key = createHash('sha256').update(`download\0${part}\0${remote.header.totalSha256}`).digest('hex');
-    this.#volumes = new Array(remote.layout.count).fill(undefined);
-  }
-
-  /** Loads the notes of an earlier download, if there are any. */
-  async load(): Promise<Uint8Array | undefined> {
-    const entry = await this.#journal?.load(this.#key);
-    const notes = entry && splitEntry(entry)?.notes;
-    return notes?.length === this.#remote.layout.count * NOTE_BYTES ? notes : undefined;
-  }
-
-  /** Returns the volumes that are on disk, verified. */
-  async verified(entry: Uint8Array | undefined, part: PartFile): Promise<(StoredVolume | undefined)[]> {
-    if (!entry) return this.#volumes;
-    const { engine, layout, header } = this.#remote;
-    const { fileId, fileKey } = header;
-    const source = FileSource.of(part.path, part.fd);
-    await forEach(this.#volumes.keys(), engine.parallel, async (i) => {
-      const note = new Uint8Array(entry.slice(i * NOTE_BYTES, (i + 1) * NOTE_BYTES));
-      const extent = extentOf(layout, i + 1);
-      if (equal(note, NONE) || extent.offset + extent.length > source.size) return;
-      const [salt, digest] = [note.slice(0, SALT_BYTES), note.slice(SALT_BYTES)];
-      const place = { fileId, fileKey, idx: i + 1, isLast: i + 1 === layout.count };
-      const sealed = await sealVolume(engine, place, source, extent, { salt, digestOnly: true });
-      sealed.release();
-      if (await this.#remote.hasDigest(i + 1, sealed.digest)) this.#volumes[i] = { salt, digest };
-    });
-    return this.#volumes;
-  }
-
-  /** Notes the volumes that are on disk, at most once a second. */
-  async update(volumes: (StoredVolume | undefined)[]): Promise<void> {
-    this.#volumes = volumes;
-    if (Date.now() - this.#written < EVERY_MS) return;
-    this.#written = Date.now();
-    await this.save();
-  }
-
-  async save(): Promise<void> {
-    const notes = this.#volumes.map((volume) => (volume ? concat(volume.salt, volume.digest) : NONE));
-    const { layout } = this.#remote;
+  const save = async (): Promise<void> => {
+    const notes = volumes.map((volume) => (volume ? concat(volume.salt, volume.digest) : NONE));
     const addSize = (sum: number, volume: StoredVolume | undefined, i: number) =>
       sum + (volume ? extentOf(layout, i + 1).length : 0);
-    const description = JSON.stringify({ ...this.#description, stored: this.#volumes.reduce(addSize, 0) });
-    await this.#journal?.store(this.#key, concat(MARK, utf8(`${description}\n`), ...notes));
-  }
+    const stored = volumes.reduce(addSize, 0);
+    const description = JSON.stringify({ fileId, path, target, size, part, stored });
+    await used?.store(key, concat(MARK, utf8(`${description}\n`), ...notes));
+  };
 
-  async remove(): Promise<void> {
-    await this.#journal?.remove(this.#key);
-  }
+  return {
+    volumes,
+    save,
+
+    /** Loads the notes of an earlier download, if there are any. */
+    async load(): Promise<Uint8Array | undefined> {
+      const entry = await used?.load(key);
+      const notes = entry && splitEntry(entry)?.notes;
+      return notes?.length === layout.count * NOTE_BYTES ? notes : undefined;
+    },
+
+    /** Verifies the volumes that an earlier download has noted, and returns their number. */
+    async verify(notes: Uint8Array, file: PartFile): Promise<number> {
+      const { fileId, fileKey } = header;
+      const source = FileSource.of(file.path, file.fd);
+      await forEach(volumes.keys(), engine.parallel, async (i) => {
+        const note = new Uint8Array(notes.slice(i * NOTE_BYTES, (i + 1) * NOTE_BYTES));
+        const extent = extentOf(layout, i + 1);
+        if (equal(note, NONE) || extent.offset + extent.length > source.size) return;
+        const [salt, digest] = [note.slice(0, SALT_BYTES), note.slice(SALT_BYTES)];
+        const place = { fileId, fileKey, idx: i + 1, isLast: i + 1 === layout.count };
+        const sealed = await sealVolume(engine, place, source, extent, { salt, digestOnly: true });
+        sealed.release();
+        if (await remote.hasDigest(i + 1, sealed.digest)) volumes[i] = { salt, digest };
+      });
+      return volumes.filter((volume) => volume !== undefined).length;
+    },
+
+    /** Saves at most once a second. */
+    async update(): Promise<void> {
+      if (Date.now() - written < EVERY_MS) return;
+      written = Date.now();
+      await save();
+    },
+
+    async remove(): Promise<void> {
+      await used?.remove(key);
+    },
+  };
 }

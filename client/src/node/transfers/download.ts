@@ -24,7 +24,7 @@ import { waitForLock } from '../../transfers/upload/locks.ts';
 import { diskPath, realPath } from '../files/disk-path.ts';
 import { localState } from '../files/local-state.ts';
 import { setTime } from '../files/times.ts';
-import { DownloadRecord, downloadLock, type StoredVolume } from './download-record.ts';
+import { type DownloadRecord, downloadLock, downloadRecord } from './download-record.ts';
 import { PartFile } from './part-file.ts';
 
 const truncate = promisify(ftruncate);
@@ -92,15 +92,14 @@ async function writeFile(
   options: DownloadOptions,
 ): Promise<DownloadResult> {
   const { journal, signal, overwrite = false } = options;
-  const record = new DownloadRecord(remote, part, target, journal?.locks && journal);
+  const record = downloadRecord(remote, part, target, journal?.locks && journal);
   const noted = await record.load();
   const { size, sparse } = remote.metadata;
   const file = new PartFile(part, size, { resume: noted !== undefined, sparse });
   let keep = false;
   try {
-    const volumes = await record.verified(noted, file);
-    const resumed = volumes.filter((volume) => volume !== undefined).length;
-    await fetchMissing(remote, file, volumes, record, options);
+    const resumed = noted ? await record.verify(noted, file) : 0;
+    await fetchMissing(remote, file, record, options);
     await finish(remote, file);
     const there = await moveInPlace(remote, file, target, overwrite);
     keep = !there;
@@ -122,8 +121,7 @@ async function writeFile(
 async function fetchMissing(
   remote: RemoteFile<ReadableHeader>,
   file: PartFile,
-  volumes: (StoredVolume | undefined)[],
-  record: DownloadRecord,
+  { volumes, update }: DownloadRecord,
   options: DownloadOptions,
 ): Promise<void> {
   const { layout } = remote;
@@ -148,13 +146,13 @@ async function fetchMissing(
         volume.release();
       }
       volumes[idx - 1] = { salt: volume.salt, digest: volume.digest };
-      await record.update(volumes);
+      await update();
     } catch (error) {
       stop.abort(error);
       throw error;
     }
   };
-  await withVolumeMemory(layout, options, (lanes) => forEach(missing, lanes, fetch));
+  await withVolumeMemory(layout, options, (parallel) => forEach(missing, parallel, fetch));
 }
 
 /** Whether a later call can continue: all volumes so far are right, and the rest may still come. */

@@ -6,7 +6,7 @@ import { SzafaError } from '../../errors.ts';
 import type { PullHost, PullOffer } from '../../transfers/upload/options.ts';
 import type { VolumeSupply } from '../../transfers/upload/supply.ts';
 import { http } from '../transport/http.ts';
-import { VolumeCache } from './volume-cache.ts';
+import { type VolumeCache, volumeCache } from './volume-cache.ts';
 
 export interface PullHostOptions {
   /** The szafa server that will fetch the volumes. */
@@ -28,12 +28,14 @@ export function pullHost(options: PullHostOptions): PullHost {
 
 async function serve(options: PullHostOptions, transferId: string, supply: VolumeSupply): Promise<PullOffer> {
   const token = randomBytes(24).toString('base64url');
-  const cache = new VolumeCache(supply);
+  const cache = volumeCache(supply);
   const server = http.createServer((request, response) => {
-    answer(request, response, transferId, token, cache).catch((error: Error) => {
-      // The server sees a broken response; the uploader gets the reason from `failure`.
-      response.destroy(error);
-    });
+    answer(request, response, { transferId, token, count: supply.layout.count }, cache).catch(
+      (error: Error) => {
+        // The server sees a broken response; the uploader gets the reason from `failure`.
+        response.destroy(error);
+      },
+    );
   });
   // The server opens many connections, and some are idle for a while.
   server.keepAliveTimeout = 30_000;
@@ -44,7 +46,7 @@ async function serve(options: PullHostOptions, transferId: string, supply: Volum
   return {
     baseUrl: (options.address ?? `http://${own}:${port}`).replace(/\/+$/, ''),
     token,
-    failure: () => cache.failure,
+    failure: cache.failure,
     async close() {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -88,8 +90,7 @@ function sameText(a: string, b: string): boolean {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  transferId: string,
-  token: string,
+  { transferId, token, count }: { transferId: string; token: string; count: number },
   cache: VolumeCache,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
@@ -97,7 +98,7 @@ async function answer(
   const idx = Number(number);
   const isKnown = sameText(id, transferId) && sameText(url.searchParams.get('token') ?? '', token);
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (!isKnown || !isRead || idx < 1 || idx > cache.count) {
+  if (!isKnown || !isRead || idx < 1 || idx > count) {
     response.writeHead(404).end();
     return;
   }

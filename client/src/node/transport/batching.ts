@@ -30,73 +30,59 @@ interface QueuedFile {
  * request of its own, with its response, progress and cancellation, so each file is retried alone under its transfer id.
  */
 export function batching(transport: NodeTransport): NodeTransport {
-  const batches = new Batches(transport);
-  const send = (request: TransportRequest) => batches.send(request) ?? transport(request);
-  return Object.assign(send, { close: () => transport.close() });
-}
-
-const isAborted = ({ request }: QueuedFile) => request.signal?.aborted === true;
-
-class Batches {
-  readonly #transport: NodeTransport;
-  #queue: QueuedFile[] = [];
+  let queue: QueuedFile[] = [];
   /** Memory of earlier bodies. */
-  readonly #spare: ArrayBuffer[] = [];
+  const spare: ArrayBuffer[] = [];
   /** Servers that take no batches. */
-  readonly #unable = new Set<string>();
-  #running = 0;
-  #timer: NodeJS.Immediate | undefined;
-
-  constructor(transport: NodeTransport) {
-    this.#transport = transport;
-  }
+  const unable = new Set<string>();
+  let running = 0;
+  let isScheduled = false;
 
   /** Queues a small file; returns undefined for any other request. */
-  send(request: TransportRequest): Promise<TransportResponse> | undefined {
+  const enqueue = (request: TransportRequest): Promise<TransportResponse> | undefined => {
     const { call, body, headers, signal } = request;
     if (call?.name !== 'writeFile' || !(body instanceof Uint8Array) || body.length > SMALL_BYTES)
       return undefined;
     const { server, params = {} } = call;
-    if (this.#unable.has(server) || signal?.aborted) return undefined;
+    if (unable.has(server) || signal?.aborted) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
-    const file = {
-      transfer_id: String(params['transfer_id']),
-      init: headers[headerNames.init]!,
-      size: body.length,
-    };
+    const transferId = String(params['transfer_id']);
+    const file = { transfer_id: transferId, init: headers[headerNames.init]!, size: body.length };
     const queued: QueuedFile = { request, body, server, file, resolve, reject };
     const abort = () => {
       reject(signal!.reason);
       queued.onAbort?.();
     };
     signal?.addEventListener('abort', abort, { once: true });
-    this.#queue.push(queued);
+    queue.push(queued);
     // Files of one turn of the event loop go together.
-    this.#timer ??= setImmediate(() => {
-      this.#timer = undefined;
-      this.#start();
-    });
+    if (!isScheduled)
+      setImmediate(() => {
+        isScheduled = false;
+        start();
+      });
+    isScheduled = true;
     return promise.finally(() => signal?.removeEventListener('abort', abort));
-  }
+  };
 
-  #start(): void {
-    this.#queue = this.#queue.filter((one) => !isAborted(one));
-    while (this.#running < PARALLEL && this.#queue.length > 0) {
-      this.#running++;
-      const some = this.#next();
-      void (some.length > 1 ? this.#sendTogether(some) : this.#sendAlone(some)).finally(() => {
-        this.#running--;
-        this.#start();
+  const start = () => {
+    queue = queue.filter((one) => !isAborted(one));
+    while (running < PARALLEL && queue.length > 0) {
+      running++;
+      const some = takeBatch();
+      void (some.length > 1 ? sendTogether(some) : sendAlone(some)).finally(() => {
+        running--;
+        start();
       });
     }
-  }
+  };
 
   /** Takes the oldest files of one server and token from the queue. */
-  #next(): QueuedFile[] {
-    const { server, request } = this.#queue[0]!;
+  const takeBatch = (): QueuedFile[] => {
+    const { server, request } = queue[0]!;
     const { authorization } = request.headers;
     let bytes = 0;
-    const some = this.#queue
+    const some = queue
       .filter((one) => one.server === server && one.request.headers['authorization'] === authorization)
       .slice(0, limits.batchFiles)
       .filter(({ file }) => {
@@ -104,36 +90,41 @@ class Batches {
         return bytes <= MOST_BYTES;
       });
     const taken = new Set(some);
-    this.#queue = this.#queue.filter((one) => !taken.has(one));
+    queue = queue.filter((one) => !taken.has(one));
     return some;
-  }
+  };
 
-  async #sendAlone(some: QueuedFile[]): Promise<void> {
+  const sendAlone = async (some: QueuedFile[]): Promise<void> => {
     const sent = some.map((one) => {
-      const response = this.#transport(one.request);
+      const response = transport(one.request);
       one.resolve(response);
       return response;
     });
     await Promise.allSettled(sent);
-  }
+  };
 
-  async #sendTogether(some: QueuedFile[]): Promise<void> {
-    const body = joinBodies(some, this.#spare.pop());
+  const sendTogether = async (some: QueuedFile[]): Promise<void> => {
+    const body = joinBodies(some, spare.pop());
     try {
-      const response = await this.#transport(batchRequest(some, body));
+      const response = await transport(batchRequest(some, body));
       const answers = response.status === 200 ? splitAnswer(response, some.length) : undefined;
       if (answers) for (const [at, one] of some.entries()) one.resolve(answers[at]!);
       else if (response.status === 200 || SEND_ALONE.has(response.status)) {
-        if (response.status === 200 || NEVER_BATCH.has(response.status)) this.#unable.add(some[0]!.server);
-        await this.#sendAlone(some);
+        if (response.status === 200 || NEVER_BATCH.has(response.status)) unable.add(some[0]!.server);
+        await sendAlone(some);
       } else for (const one of some) one.resolve(response);
     } catch (error) {
       for (const one of some) one.reject(error);
     } finally {
-      this.#spare.push(body.buffer as ArrayBuffer);
+      spare.push(body.buffer as ArrayBuffer);
     }
-  }
+  };
+
+  const send = (request: TransportRequest) => enqueue(request) ?? transport(request);
+  return Object.assign(send, { close: () => transport.close() });
 }
+
+const isAborted = ({ request }: QueuedFile) => request.signal?.aborted === true;
 
 function joinBodies(some: QueuedFile[], memory: ArrayBuffer | undefined): Uint8Array {
   const line = Buffer.from(`${JSON.stringify({ files: some.map(({ file }) => file) })}\n`);

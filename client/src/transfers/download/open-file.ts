@@ -44,13 +44,16 @@ export async function openFile(
 ): Promise<RemoteFile> {
   const { record, headOnly, signal } = options;
   const cached = headOnly && record && (await openCached(context, record, signal));
-  if (cached) return new RemoteFile(ownVolumes(context), fileId, cached);
+  if (cached) return new RemoteFile(ownVolumes(context, fileId), fileId, cached);
   const remote = await openUnnamed(context, fileId, options);
   if (record) await requireName(context, record, remote.header, signal);
   return remote;
 }
 
-const ownVolumes = ({ engine, api }: OpenContext) => ({ engine, api: volumeReader(api) });
+const ownVolumes = ({ engine, api }: OpenContext, fileId: string) => ({
+  engine,
+  api: volumeReader(api, fileId),
+});
 
 /** Opens a file without comparing the name in the record. */
 export async function openUnnamed(
@@ -70,7 +73,7 @@ export async function openUnnamed(
   if (record) checkRecord(record, header);
   await requireRev(context, fileId, header);
   if (record && headOnly) headers?.save(record, answer.encParams);
-  return new RemoteFile(ownVolumes(context), fileId, header, isSmall ? answer.body : undefined);
+  return new RemoteFile(ownVolumes(context, fileId), fileId, header, isSmall ? answer.body : undefined);
 }
 
 /** Throws if this device has seen a later `rev` of the file. */
@@ -118,7 +121,7 @@ async function openIfValid<Header extends DescribedFile>(
   signal?: AbortSignal,
 ): Promise<Header | undefined> {
   try {
-    return await openMatching(context, record, params, open, signal);
+    return await openWithRecord(context, record, params, open, signal);
   } catch (error) {
     if (error instanceof TamperedError || error instanceof UnsupportedError) return undefined;
     throw error;
@@ -126,16 +129,7 @@ async function openIfValid<Header extends DescribedFile>(
 }
 
 /** Opens a header that was fetched otherwise, and compares it with the record of its file. */
-export function openWithRecord(
-  context: OpenContext,
-  record: FileRecord,
-  params: Record<string, unknown>,
-  signal?: AbortSignal,
-): Promise<OpenedHeader> {
-  return openMatching(context, record, params, openHeader, signal);
-}
-
-async function openMatching<Header extends DescribedFile>(
+export async function openWithRecord<Header extends DescribedFile>(
   context: OpenContext,
   record: FileRecord,
   params: Record<string, unknown>,

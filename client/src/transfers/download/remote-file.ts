@@ -17,8 +17,14 @@ import {
 import { TamperedError } from '../../errors.ts';
 import { concurrencyFor } from '../../pool.ts';
 import { type Part, SegmentReader } from './segment-reader.ts';
-import { VolumeDigests } from './volume-digests.ts';
-import { type ReadOptions, VolumeFetcher, type VolumeReader, volumeChanged } from './volume-fetcher.ts';
+import { createDigests, type VolumeDigests } from './volume-digests.ts';
+import {
+  createFetcher,
+  type ReadOptions,
+  type VolumeFetcher,
+  type VolumeReader,
+  volumeChanged,
+} from './volume-fetcher.ts';
 import { withVolumeMemory } from './volume-memory.ts';
 
 /** @public */
@@ -66,13 +72,9 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     this.header = header;
     this.engine = engine;
     const { layout } = header;
-    const fetcher = new VolumeFetcher(api, fileId, layout, first);
-    const sources = {
-      engine,
-      list: () => api.readDigests(fileId),
-      ofVolume: (idx: number) => this.#digestOf(idx),
-    };
-    const digests = new VolumeDigests(sources, header);
+    const fetcher = createFetcher(api, layout, first);
+    const readOne = (idx: number) => this.#digestOf(idx);
+    const digests = createDigests(engine, header, () => api.readDigests(), readOne);
     const isShared = () => header.metadata.shared === true;
     const placeOf = (idx: number) => this.#place(idx);
     this.#fetcher = fetcher;

@@ -3,16 +3,13 @@ import type { ByteRange, VolumeOptions } from '../../call.ts';
 import { TamperedError, TooLongError } from '../../errors.ts';
 import type { VolumeBytes } from '../calls.ts';
 
-/** Where volumes come from: the caller's own files, or a share. */
+type RangeOptions = VolumeOptions & { range?: ByteRange | undefined };
+
+/** Where the volumes of a file come from: the caller's account, or a share. */
 export interface VolumeReader {
-  readVolume(
-    fileId: string,
-    idx: number,
-    maxBytes: number,
-    options?: VolumeOptions & { range?: ByteRange | undefined },
-  ): Promise<VolumeBytes>;
+  readVolume(idx: number, maxBytes: number, options?: RangeOptions): Promise<VolumeBytes>;
   /** Returns the digests of all volumes, concatenated. */
-  readDigests(fileId: string): Promise<Uint8Array>;
+  readDigests(): Promise<Uint8Array>;
 }
 
 export interface ReadOptions {
@@ -32,64 +29,52 @@ export const volumeChanged = (idx: number) => new TamperedError('volume', `volum
 const wrongLength = (idx: number, cause?: unknown) =>
   new TamperedError('volume', `volume ${idx} has a wrong length`, { cause });
 
-/** Fetches sealed volumes of one file, and checks their lengths. */
-export class VolumeFetcher {
-  readonly #api: VolumeReader;
-  readonly #fileId: string;
-  readonly #layout: Layout;
-  #first: Uint8Array | undefined;
+export type VolumeFetcher = ReturnType<typeof createFetcher>;
 
-  /** @param first the first volume, if it came with the header */
-  constructor(api: VolumeReader, fileId: string, layout: Layout, first: Uint8Array | undefined) {
-    this.#api = api;
-    this.#fileId = fileId;
-    this.#layout = layout;
-    this.#first = first;
-  }
-
-  sizeOf(idx: number): number {
-    return sealedSize(extentOf(this.#layout, idx).length);
-  }
-
+/**
+ * Fetches sealed volumes of one file, and checks their lengths.
+ * @param first the first volume, if it came with the header
+ */
+export function createFetcher(api: VolumeReader, layout: Layout, first: Uint8Array | undefined) {
+  const sizeOf = (idx: number) => sealedSize(extentOf(layout, idx).length);
   /** Returns the first volume if it came with the header and was not read yet. */
-  peek(idx: number): Uint8Array | undefined {
-    return idx === 1 ? this.#first : undefined;
-  }
+  const peek = (idx: number) => (idx === 1 ? first : undefined);
 
-  /** Fetches a whole volume, into `memory` if its length is known before it arrives. */
-  async whole(idx: number, memory: Uint8Array, options: ReadOptions = {}): Promise<Uint8Array> {
-    const expected = this.sizeOf(idx);
-    const first = this.peek(idx);
-    if (first) {
-      this.#first = undefined;
-      options.onBytes?.(first.length);
-      if (first.length !== expected) throw wrongLength(idx);
-      return first;
-    }
-    const into = (length: number) => {
-      if (length !== expected) throw wrongLength(idx);
-      return memory;
-    };
-    const { body } = await this.#read(idx, { ...options, into });
-    if (body.length !== expected) throw wrongLength(idx);
-    return body;
-  }
-
-  /** Fetches a range of a volume; cuts it out if the server returns all of it. */
-  async range(idx: number, range: ByteRange, { signal, onBytes }: ReadOptions): Promise<Bytes> {
-    const { from, to } = range;
-    const { isRange, body } = await this.#read(idx, { range, signal, onBytes });
-    if (body.length !== (isRange ? to - from : this.sizeOf(idx))) throw wrongLength(idx);
-    return new Uint8Array(isRange ? body : body.subarray(from, to));
-  }
-
-  async #read(idx: number, options: VolumeOptions & { range?: ByteRange }): Promise<VolumeBytes> {
+  const read = async (idx: number, options: RangeOptions): Promise<VolumeBytes> => {
     try {
-      const answer = await this.#api.readVolume(this.#fileId, idx, this.sizeOf(idx), options);
-      checkCount(answer, this.#layout);
+      const answer = await api.readVolume(idx, sizeOf(idx), options);
+      checkCount(answer, layout);
       return answer;
     } catch (error) {
       throw error instanceof TooLongError ? wrongLength(idx, error) : error;
     }
-  }
+  };
+
+  return {
+    sizeOf,
+    peek,
+
+    /** Fetches a whole volume, into `memory` if its length is known before it arrives. */
+    async whole(idx: number, memory: Uint8Array, options: ReadOptions = {}): Promise<Uint8Array> {
+      const checkLength = (length: number) => {
+        if (length !== sizeOf(idx)) throw wrongLength(idx);
+        return memory;
+      };
+      let body = peek(idx);
+      if (body) {
+        first = undefined;
+        options.onBytes?.(body.length);
+      } else ({ body } = await read(idx, { ...options, into: checkLength }));
+      checkLength(body.length);
+      return body;
+    },
+
+    /** Fetches a range of a volume; cuts it out if the server returns all of it. */
+    async range(idx: number, range: ByteRange, { signal, onBytes }: ReadOptions): Promise<Bytes> {
+      const { from, to } = range;
+      const { isRange, body } = await read(idx, { range, signal, onBytes });
+      if (body.length !== (isRange ? to - from : sizeOf(idx))) throw wrongLength(idx);
+      return new Uint8Array(isRange ? body : body.subarray(from, to));
+    },
+  };
 }

@@ -1,12 +1,12 @@
-/** What volumes on their way may take together; one that is larger goes alone. */
+/** Limit for all volumes in flight together; a larger volume goes alone. */
 export const MOST_BYTES = 64 * 1024 * 1024;
 
 export interface MemoryLease {
-  /** Gives so many of its bytes back, or what is left of them. */
+  /** Returns this many of the leased bytes, by default all that are left. */
   release(bytes?: number): void;
 }
 
-/** Memory for the volumes of all uploads of a session, asked for before a volume is read, in the order of asking. */
+/** Bounds the memory of all uploads of a session. A lease is taken before a volume is read; first come, first served. */
 export class VolumeMemory {
   readonly #most: number;
   #held = 0;
@@ -17,9 +17,10 @@ export class VolumeMemory {
   }
 
   async take(bytes: number): Promise<MemoryLease> {
-    if (this.#waiting.length > 0 || !this.#fits(bytes)) {
-      await new Promise<void>((resolve) => this.#waiting.push({ bytes, resolve }));
-    } else this.#held += bytes;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push({ bytes, resolve });
+      this.#admit();
+    });
     let left = bytes;
     return {
       release: (part = left) => {

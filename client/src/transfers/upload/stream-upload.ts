@@ -15,7 +15,7 @@ import type { MemoryLease } from './memory.ts';
 import type { PlacedOptions, UploadContext, UploadResult } from './options.ts';
 import { createSender } from './sender.ts';
 import { discardTransfer } from './session.ts';
-import { type ByteStream, StreamReader } from './stream.ts';
+import { type ByteStream, streamReader } from './stream.ts';
 import { completeUpload, sendWhole, WHOLE_BYTES } from './upload.ts';
 
 /** Bytes of one stream that are read and not sealed: four volumes of the usual size, or one of those after number 1,000. */
@@ -41,7 +41,7 @@ export async function uploadStream(
   const secrets = newSecrets(engine);
   const digests: Bytes[] = [];
   const sender = createSender(api, placed, undefined);
-  const reader = new StreamReader(stream, signal);
+  const reader = streamReader(stream, signal);
   let size = 0;
   let unsealed = 0;
   let onSealed = () => {};

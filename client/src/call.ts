@@ -42,7 +42,7 @@ export interface CallOptions {
 
 /** Options of calls that carry a volume. */
 export interface VolumeOptions extends CallOptions {
-  /** Body bytes as they leave or arrive; negative when an attempt is taken back. */
+  /** Called with body bytes as they leave or arrive; negative if an attempt failed. */
   onBytes?: ((bytes: number) => void) | undefined;
   /** Memory for an answer of known length, instead of new memory. */
   into?: ((length: number) => Uint8Array) | undefined;
@@ -60,10 +60,10 @@ type Body<N extends RouteName> = Table[N] extends { optionalBody: true }
   ? { body?: RouteBody<N> }
   : { body: RouteBody<N> };
 
-/** All that a call of this route needs, and may have. @public */
+/** The request of a route. @public */
 export type RouteRequest<N extends RouteName> = VolumeOptions & {
   range?: ByteRange | undefined;
-  /** Bytes that the answer may have, for routes that answer with a volume. */
+  /** Limit for the answer, for routes that answer with a volume. */
   maxBytes?: number;
 } & IfPresent<keyof RouteParams<N>, { params: RouteParams<N> }> &
   IfPresent<RouteBody<N>, Body<N>> &
@@ -99,7 +99,7 @@ interface Traits {
 const JSON_BYTES = 64 * 1024 * 1024;
 const QUIET_MS = 60_000;
 const LONG_MS = 10 * QUIET_MS;
-/** The slowest line on which a volume is still waited for. */
+/** The slowest connection on which a volume does not time out. */
 const SLOW_BYTES_PER_MS = 16;
 const DIGESTS = { maxBytes: limits.volumesPerFile * DIGEST_BYTES };
 /** A thumbnail in base64, its header, and the JSON around them. */
@@ -167,7 +167,7 @@ export class Api {
     return this.parse(name, await this.send(name, ...request));
   }
 
-  /** The JSON of an answer, which obeys the schema of its route. */
+  /** Parses the JSON of an answer and validates it with the schema of its route. */
   parse<N extends JsonRouteName>(name: N, response: TransportResponse): RouteAnswer<N> {
     const value = parseJson(response, this.server);
     if (response === GONE) return value as RouteAnswer<N>;

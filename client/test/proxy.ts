@@ -24,6 +24,7 @@ export interface HostileProxy {
   /** Before the service sees it: an answer given here goes back at once. */
   before: ((method: string, path: string, sent: Buffer) => Early | Promise<Early>) | undefined;
   stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Stands between client and service, and answers as it likes. */
@@ -74,6 +75,7 @@ export async function startProxy(
       server.closeAllConnections();
       await closed;
     },
+    [Symbol.asyncDispose]: () => proxy.stop(),
   };
   return proxy;
 }

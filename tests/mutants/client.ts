@@ -11,6 +11,8 @@ const PLAIN_HTTP = 'client/test/plain-http.test.ts';
 const PROPERTIES = 'client/test/properties.test.ts';
 const SESSION = 'client/test/session.test.ts';
 const UPLOAD = 'client/test/upload.test.ts';
+const UPLOAD_RESUME = 'client/test/upload-resume.test.ts';
+const UPLOAD_CHANGES = 'client/test/upload-changes.test.ts';
 const VECTORS = 'client/test/vectors.test.ts';
 const CLAIMS = 'client/test/file-locks.test.ts';
 const ATTACKS = 'client/test/attacks.test.ts';
@@ -575,63 +577,63 @@ export const mutants: Mutant[] = [
     file: 'client/src/transfers/upload/session.ts',
     find: 'identity === source.identity && ',
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'a file whose time was set back counts as unchanged',
     file: 'client/src/node/files/file-source.ts',
     find: 'stats.mtimeNs, stats.ctimeNs]',
     replace: 'stats.mtimeNs]',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'an upload goes on behind a newer file of its name',
     file: 'client/src/transfers/upload/session.ts',
     find: 'declared ? session.isNewest(declared.gen) : ',
     replace: 'declared ? session.isNewest(Number.MAX_SAFE_INTEGER) : ',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'a journal entry outlives its upload',
     file: 'client/src/transfers/upload/session.ts',
     find: "      if (!('received' in answer)) {\n        await log?.end();",
     replace: "      if (!('received' in answer)) {",
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'a file may change while its volumes are sealed and sent',
     file: 'client/src/node/files/file-source.ts',
     find: '    if (identityOf(now) === this.identity) {\n',
     replace: '    if (now.size === before.size) {\n',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'what was read of a file that has grown is not read again',
     file: 'client/src/transfers/upload/supply.ts',
     find: '      await this.digest(range(1, this.layout.count), signal);\n',
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'an upload of a file that has grown goes on without a look at what it begins with',
     file: 'client/src/transfers/upload/session.ts',
     find: '!transfer.grown || (await transfer.supply.isKept(transfer.here, signal))',
     replace: 'transfer',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'a transfer that is given up stays on the service',
     file: 'client/src/transfers/upload/session.ts',
     find: '  await cancelTransfer(api, transferId, { signal: AbortSignal.timeout(CANCEL_MS) }).catch(() => {});\n',
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'volumes that the service has are sent again',
     file: 'client/src/transfers/upload/session.ts',
     find: '.filter((idx) => !here.has(idx))',
     replace: '.filter((idx) => here.size >= 0 || idx)',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'the memory of a sent volume is not given back',
@@ -645,14 +647,14 @@ export const mutants: Mutant[] = [
     file: 'client/src/transfers/upload/upload.ts',
     find: 'throw offer.failure() ?? error;',
     replace: 'throw error;',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'a volume is sent whatever its second sealing gave',
     file: 'client/src/transfers/upload/supply.ts',
     find: 'if (equal(sealed.digest, record.digest)) return sealed;',
     replace: 'if (equal(sealed.digest, sealed.digest)) return sealed;',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'the key of an upload that has ended stays in memory',
@@ -673,35 +675,35 @@ export const mutants: Mutant[] = [
     file: 'client/src/transfers/upload/session.ts',
     find: 'if (!record) return undefined;',
     replace: 'if (!record) continue;',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'a volume is sent without being remembered',
     file: 'client/src/transfers/upload/session.ts',
     find: 'if (isNew) await log?.volume(idx, sealed);',
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'complete is told something else when it is asked again',
     file: 'client/src/transfers/upload/upload.ts',
     find: '    await log?.complete(transfer.description, age.gen);\n',
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'an upload that meets another one begins anew forever',
     file: 'client/src/transfers/upload/upload.ts',
     find: 'if (attempt === ATTEMPTS) throw error;',
     replace: 'if (attempt === 4 * ATTEMPTS) throw error;',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'records behind a torn one are lost',
     file: 'client/src/transfers/upload/journal.ts',
     find: '      if (torn && mend) await rewrite(logged);\n',
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'progress goes back',
@@ -750,21 +752,21 @@ export const mutants: Mutant[] = [
     file: 'client/src/transfers/upload/unfinished.ts',
     find: 'if (logged) await cancelTransfer(context.api, logged.state.transferId, { signal });',
     replace: 'if (!logged) return;',
-    tests: [UPLOAD],
+    tests: [UPLOAD_RESUME],
   },
   {
     name: 'the pull server gives volumes to everybody',
     file: 'client/src/node/transfers/pull-server.ts',
     find: " && sameText(url.searchParams.get('token') ?? '', token)",
     replace: '',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
   {
     name: 'the pull server answers a range with the beginning of the volume',
     file: 'client/src/node/transfers/pull-server.ts',
     find: 'bytes.subarray(start, end)',
     replace: 'bytes.subarray(0, end - start)',
-    tests: [UPLOAD],
+    tests: [UPLOAD_CHANGES],
   },
 
   // Downloads.

@@ -1,15 +1,15 @@
 const PART_BYTES = 256 * 1024;
-/** As many bodies as are read at once. */
+/** Enough for the bodies that are read at the same time. */
 const MOST_SPARE = 8;
 const spare: ArrayBuffer[] = [];
-/** Being read. Chromium collects a stream that only its own reader knows of, and what waits for it then waits forever. */
+/** Streams being read. Chromium collects a stream that only its reader refers to, and reading then never ends. */
 const reading = new Set<ReadableStream>();
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
 
 /**
- * A body as it comes, each part good until the next is asked for: they come in the same memory, where a browser can do
- * that. New memory for each would be freed when the collector comes, and that is late where much arrives.
+ * Yields a body as it arrives. Each part is valid until the next is requested: if the browser can, all are read into the
+ * same memory, since new memory for each would be collected too late during large downloads.
  */
 export async function* partsOf(body: Body): AsyncGenerator<Uint8Array, void> {
   const reader = readerOf(body);
@@ -32,7 +32,7 @@ export async function* partsOf(body: Body): AsyncGenerator<Uint8Array, void> {
 interface Reader {
   read(): Promise<ReadableStreamReadResult<Uint8Array>>;
   cancel(): Promise<void>;
-  /** At the end: its memory is for others. */
+  /** Makes its memory available to others. */
   giveBack(): void;
 }
 
@@ -42,7 +42,7 @@ function readerOf(body: Body): Reader {
     reader = body.getReader({ mode: 'byob' });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // In this browser bodies cannot be read into given memory.
+    // This browser cannot read bodies into given memory.
     const plain = body.getReader();
     return { read: () => plain.read(), cancel: () => plain.cancel(), giveBack: () => {} };
   }

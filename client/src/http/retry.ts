@@ -1,7 +1,7 @@
 import { ApiError, NetworkError } from '../errors.ts';
 
 export interface RetryPolicy {
-  /** How long trouble may last, from the first failure of a call. */
+  /** How long to retry, from the first failure of a call. */
   forMs: number;
   /** Wait before the second attempt; doubled for each further one. */
   baseMs: number;
@@ -11,9 +11,9 @@ export interface RetryPolicy {
 export const defaultRetry: RetryPolicy = { forMs: 120_000, baseMs: 250, capMs: 8_000 };
 
 const PASSING = new Set([408, 429, 500, 502, 503, 504]);
-/** "Come back later" is said before anything was done. */
+/** Statuses that mean that the server has not acted. */
 const UNTOUCHED = new Set([429, 503]);
-/** An inner error that does not pass is reported rather than waited for. */
+/** An internal error that persists is reported rather than waited for. */
 const MOST_500 = 3;
 
 function mayRepeat(error: unknown, once: boolean, attempt: number): boolean {

@@ -2,7 +2,7 @@ import type { RouteName } from '@szafa/protocol';
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
 import { partsOf } from './body-parts.ts';
 
-/** One HTTP exchange, whole bodies both ways: nothing here is larger than a volume. @public */
+/** One HTTP exchange with whole bodies; none is larger than a volume. @public */
 export interface TransportRequest {
   /** The call that this request carries, for transports that treat some calls differently. */
   call?: { server: string; name: RouteName; params?: Record<string, string | number> | undefined };
@@ -15,13 +15,13 @@ export interface TransportRequest {
   maxBytes: number;
   /** Time for the whole exchange. */
   timeoutMs: number;
-  /** Time in which at least something must move, for transports that can see it. */
+  /** Longest time without any byte, for transports that can see it. */
   quietMs: number;
-  /** Not on a kept-alive connection, which the other side may be closing: for calls that must not be repeated. */
+  /** Use a new connection, since a kept one may be closing: for calls that must not be repeated. */
   fresh?: boolean | undefined;
   /** Memory for a successful body of known length, instead of new memory. */
   into?: ((length: number) => Uint8Array) | undefined;
-  /** Body bytes as they leave or arrive; negative when an attempt is taken back. */
+  /** Called with body bytes as they leave or arrive; negative if an attempt failed. */
   onBytes?: ((bytes: number) => void) | undefined;
 }
 
@@ -31,13 +31,13 @@ export interface TransportResponse {
   body: Uint8Array;
 }
 
-/** Throws a NetworkError when there is no answer, and the signal's reason when it was aborted. @public */
+/** @throws NetworkError without an answer; the signal's reason if it was aborted @public */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** What a refusal may have, also where a short volume was asked for. */
+/** Limit for the body of a refusal, even if a shorter volume was requested. */
 const REFUSAL_BYTES = 64 * 1024;
 
-/** The longest body that an answer of that status may have. */
+/** Returns the longest body that an answer of this status may have. */
 export function mostBytes({ maxBytes }: TransportRequest, status: number): number {
   return status >= 200 && status < 300 ? maxBytes : Math.max(maxBytes, REFUSAL_BYTES);
 }
@@ -71,7 +71,7 @@ export const fetchTransport: Transport = async (request) => {
   const timeout = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
   const isShared = request.body instanceof Uint8Array && !(request.body.buffer instanceof ArrayBuffer);
-  // Shared memory, as Node's engine has it, would be sent as a text of its numbers.
+  // fetch would send shared memory, which Node's engine uses, as text.
   const body = isShared ? (request.body as Uint8Array).slice() : request.body;
   const isVolume = typeof body === 'object';
   try {
@@ -80,10 +80,10 @@ export const fetchTransport: Transport = async (request) => {
       headers: request.headers,
       body: (body as Uint8Array<ArrayBuffer> | string | undefined) ?? null,
       signal,
-      // The bearer token goes to the service and nowhere else.
+      // The bearer token must not reach another server.
       redirect: 'error',
-      // There are no cookies. But browsers keep connections with and without credentials apart, and the service reads
-      // one that carries nothing but volumes more quickly.
+      // There are no cookies, but browsers use separate connections for requests without credentials, and the server
+      // reads a connection faster if it carries only volumes.
       credentials: isVolume ? 'omit' : 'same-origin',
       cache: 'no-store',
     });

@@ -47,14 +47,11 @@ async function write(
 
 /** Writes a new file durably, or removes it again. Throws EEXIST if there is one. */
 async function writeNew(path: string, data: Uint8Array | string): Promise<void> {
-  const handle = await open(path, 'wx', 0o600);
+  const created = await open(path, 'wx', 0o600);
   try {
-    try {
-      await handle.writeFile(data);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
+    await using handle = created;
+    await handle.writeFile(data);
+    await handle.datasync();
   } catch (error) {
     await rm(path, { force: true });
     throw error;
@@ -79,13 +76,9 @@ export function createPrivateFile(path: string): void {
 export async function readIfPresent(path: string): Promise<Buffer | undefined> {
   try {
     // O_NONBLOCK: opening a pipe must not wait for a writer.
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      if (!(await handle.stat()).isFile()) throw notAFile(path);
-      return await handle.readFile();
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!(await handle.stat()).isFile()) throw notAFile(path);
+    return await handle.readFile();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;

@@ -57,13 +57,9 @@ async function append(path: string, records: Uint8Array): Promise<void> {
   try {
     // Without O_CREAT: records without a beginning are useless. O_NONBLOCK: a pipe must not block.
     const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
-    const handle = await open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
-    try {
-      await handle.writeFile(records);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
+    await handle.writeFile(records);
+    await handle.datasync();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }

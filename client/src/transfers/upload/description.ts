@@ -23,14 +23,14 @@ import { belowFirst } from '../../files/paths.ts';
 import { range } from '../../pool.ts';
 import type { PlacedOptions, UploadOptions } from './options.ts';
 
-/** A file of which all volumes have been sealed. */
+/** A file whose volumes are all sealed. */
 export interface SealedFile {
   layout: Layout;
   secrets: FileSecrets;
   digests: Bytes[];
 }
 
-/** Which of the files of its name it is. */
+/** Orders the files of one path. */
 export interface Age {
   gen: number;
   added: number;
@@ -40,7 +40,7 @@ export function ageOf({ added = Date.now(), after = 0 }: Pick<UploadOptions, 'ad
   return { gen: Math.min(after + 1, MOST_COUNTED), added };
 }
 
-/** What the service is told of a file: all it ever learns, mostly sealed. */
+/** Describes a file to the server, which learns nothing else about it; most is sealed. */
 export async function describe(
   engine: Engine,
   master: Master,
@@ -82,10 +82,10 @@ export async function describe(
   };
 }
 
-/** Of the master key that a description was sealed under. */
+/** Returns the epoch of the master key that a description is sealed under. */
 export const epochOf = ({ enc_params }: CompleteBody): number => parseHeader({ ...enc_params }).epoch;
 
-/** What no reader would take must not be written: the file could never be opened again. */
+/** Throws for metadata that readers would refuse: the file could never be opened. */
 function checkOwn(metadata: Metadata): void {
   try {
     parseMetadata(metadataText(metadata));
@@ -94,7 +94,7 @@ function checkOwn(metadata: Metadata): void {
   }
 }
 
-/** That a file can be described so, which is said before its volumes travel and not after. */
+/** Throws for a file that cannot be described, before its volumes are sent. */
 export async function checkDescribable(
   engine: Engine,
   master: Master,
@@ -104,12 +104,12 @@ export async function checkDescribable(
   await describe(engine, master, { layout, secrets, digests: [] }, ageOf(options), options);
 }
 
-/** The sizes of all volumes, sealed. */
+/** Returns the sizes of all sealed volumes. */
 export function sizesOf(layout: Layout): { size: number }[] {
   return Array.from(range(1, layout.count), (idx) => ({ size: sealedSize(extentOf(layout, idx).length) }));
 }
 
-/** The same for a transfer that wants all digests at its beginning. */
+/** Returns the body of an `init` that declares all digests. */
 export function declare(
   description: CompleteBody,
   { layout, digests }: SealedFile,

@@ -6,17 +6,17 @@ import type { Journal } from './journal.ts';
 import type { VolumeMemory } from './memory.ts';
 import type { VolumeSupply } from './supply.ts';
 
-/** How far an upload is. @public */
+/** @public */
 export interface UploadProgress {
-  /** Bytes of the file that the service has, or that are on their way to it; never less than before. */
+  /** Bytes of the file that the server has or that are being sent; never goes down. */
   done: number;
-  /** Bytes of it that the service has in whole volumes: from here an upload goes on that is stopped now. */
+  /** Bytes that the server has in whole volumes: where the upload would be resumed. */
   stored: number;
-  /** Undefined where the length of the source is not known. */
+  /** Undefined for a stream. */
   total: number | undefined;
 }
 
-/** Offers volumes to the service, which fetches them itself; `client/node` has one. @public */
+/** Offers volumes to the server, which fetches them itself; see `pullHost` in `client/node`. @public */
 export interface PullHost {
   serve(transferId: string, supply: VolumeSupply): Promise<PullOffer>;
 }
@@ -24,14 +24,14 @@ export interface PullHost {
 export interface PullOffer {
   baseUrl: string;
   token: string;
-  /** Why a volume could not be given, if one could not. */
+  /** Returns why a volume could not be served. */
   failure(): Error | undefined;
   close(): Promise<void>;
 }
 
-/** What a file is called, what is sealed with it, and how it travels. @public */
+/** The name of a file, its sealed metadata, and how it is sent. @public */
 export interface UploadOptions {
-  /** Where it goes in the tree, from the top: `photos/2026/a.jpg`. The directory that it is filed in is made if it is not there. */
+  /** Path from the root: `photos/2026/a.jpg`. Its directory is created if needed. */
   path: string;
   /** Milliseconds since 1970. */
   mtime?: number | undefined;
@@ -39,13 +39,13 @@ export interface UploadOptions {
   nanos?: number | undefined;
   /** Media type. */
   type?: string | undefined;
-  /** When it is uploaded, in milliseconds since 1970; now unless told. */
+  /** Time of the upload, in milliseconds since 1970; by default now. */
   added?: number | undefined;
-  /** `gen` of the newest file of this path: this one becomes newer, whatever the clocks say. */
+  /** `gen` of the newest file of this path: this one becomes newer, whatever the clock. */
   after?: number | undefined;
   /** Permission bits of the source; only 0o777 of them are kept. */
   mode?: number | undefined;
-  /** Of a folder: setuid (4), setgid (2) and sticky (1). */
+  /** For a folder: setuid (4), setgid (2) and sticky (1). */
   special?: number | undefined;
   /** The source has holes. */
   sparse?: boolean | undefined;
@@ -55,41 +55,41 @@ export interface UploadOptions {
   source?: string | undefined;
   /** Target of a symbolic link, which has no bytes. */
   link?: string | undefined;
-  /** A small picture of it, in whatever format the page shows; what is too large for one is a NameError. */
+  /** A small picture, in a format that browsers show; a NameError if it is too large. */
   thumbnail?: Bytes | undefined;
   volumeSize?: number | undefined;
-  /** Show this name to the service, unsealed and unverified. */
+  /** Show the name to the server, unsealed and unverified. */
   plainName?: boolean | undefined;
-  /** Volumes on their way at once, at most; on a slow line it is one. */
+  /** Most volumes to send at once; on a slow connection it is one. */
   parallel?: number | undefined;
-  /** Resumes what an earlier call with the same journal and path left unfinished; a stream cannot be resumed. */
+  /** Resumes an unfinished upload with the same journal and path; a stream cannot be resumed. */
   journal?: Journal | undefined;
-  /** Have the service fetch the volumes. Each is sealed twice then: the service wants all digests first. */
+  /** Let the server fetch the volumes. Each is sealed twice, since the server needs all digests first. */
   pull?: PullHost | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** The same, once it is known where the service files it. */
+/** Upload options with the directory. */
 export interface PlacedOptions extends UploadOptions {
-  /** Where the service files it; null is the root. */
+  /** null is the root. */
   dirId: number | null;
-  /** Hears of the thumbnail as it was sealed for the description that was made last. */
+  /** Called with the sealed thumbnail of each new description; the last one counts. */
   onThumbnail?: ((sealed: Bytes) => void) | undefined;
 }
 
-/** The file as the service has it. @public */
+/** The stored file. @public */
 export interface UploadResult {
   fileId: string;
   /** Lower-case hex, as in the record. */
   totalSha256: string;
   /** Bytes of the source that were stored. */
   size: number;
-  /** The source has become longer than that since. */
+  /** The source has become longer since. */
   grown?: boolean | undefined;
   storedSize: number;
   volumes: number;
-  /** Volumes that the service had from an earlier attempt. */
+  /** Volumes that the server had from an earlier attempt. */
   resumed: number;
 }
 

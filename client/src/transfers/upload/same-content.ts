@@ -4,8 +4,8 @@ import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { paddedSource, type Source } from './source.ts';
 
 /**
- * Whether a source has the content of a file on the service. Of the volumes only their salts are fetched: sealed again
- * with them, the source must give the digests that the header declares. What is sealed for this leaves no trace. @public
+ * Whether a source has the content of a file on the server. Only the salts of the volumes are fetched: sealed with them,
+ * the source must give the digests of the header. @public
  */
 export async function sameContent(
   remote: RemoteFile<ReadableHeader>,

@@ -2,7 +2,7 @@ import type { ByteSource } from '@szafa/format';
 import { FileChangedError } from '../../errors.ts';
 import { BlobReader } from '../../web/blob-reader.ts';
 
-/** Bytes of known length that can be read at any place, as often as needed, and always the same. @public */
+/** Bytes of known length, which can be read at any offset and do not change. @public */
 export interface Source extends ByteSource {
   readonly size: number;
   /**
@@ -10,15 +10,15 @@ export interface Source extends ByteSource {
    * only for an equal identity; without one it cannot be resumed.
    */
   readonly identity?: string | undefined;
-  /** Where it is from (a path, a file's name): with the name and the directory it finds an unfinished upload. */
+  /** A path or file name; together with the target path it identifies an unfinished upload. */
   readonly place?: string | undefined;
-  /** Called before anything else when an upload begins: size and identity are those of this moment from now on. */
+  /** Called when an upload begins: fixes size and identity. */
   begin?(): void;
-  /** Exactly `length` bytes at `offset`, in memory that the caller may keep or give away; a FileChangedError when they are not there any more. */
+  /** Reads exactly `length` bytes into memory that the caller may keep. @throws FileChangedError if they are gone */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** Throws a FileChangedError, which says how, when the source is no longer what it was when it was opened. */
+  /** @throws FileChangedError, with the kind of change, if the source has changed since it was opened */
   check(): Promise<void>;
-  /** Whether a source of this identity can be the beginning of this one: the same file, shorter. */
+  /** Whether the source of this identity may be the beginning of this one: the same file, shorter. */
   extends?(identity: string): boolean;
   close?(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function bytesSource(bytes: Uint8Array): Source {
   };
 }
 
-/** The same with zeros behind it, up to this size. */
+/** Appends zeros up to this size. */
 export function paddedSource(source: Source, padded: number): Source {
   if (padded === source.size) return source;
   return {
@@ -48,7 +48,7 @@ export function paddedSource(source: Source, padded: number): Source {
   };
 }
 
-/** A Blob, or a File of a browser: its name, size and time tell whether an upload may go on. @public */
+/** A Blob, or a File of a browser, whose name, size and time identify it for resuming. @public */
 export class BlobSource implements Source {
   readonly blob: Blob;
   readonly identity: string | undefined;
@@ -78,7 +78,7 @@ export class BlobSource implements Source {
     return bytes;
   }
 
-  /** The same, to the beginning of this memory, which is given back as another buffer; cheapest from beginning to end. */
+  /** Reads into this memory, which is returned as another buffer; fastest in order. */
   async readInto(memory: ArrayBuffer, offset: number, length: number): Promise<ArrayBuffer> {
     try {
       return await this.#reader.read(offset, length, memory);
@@ -88,7 +88,7 @@ export class BlobSource implements Source {
   }
 
   async check(): Promise<void> {
-    // Browsers compare a file with what they were given when they begin to read, and only then.
+    // Browsers notice a change only when they begin to read.
     if (this.size > 0) await this.read(this.size - 1, 1);
   }
 
@@ -97,7 +97,7 @@ export class BlobSource implements Source {
   }
 }
 
-/** What a browser gives when a file is chosen or dropped. @public */
+/** Wraps a file that was chosen or dropped in a browser. @public */
 export function blobSource(blob: Blob): BlobSource {
   return new BlobSource(blob);
 }

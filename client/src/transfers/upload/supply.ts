@@ -13,7 +13,7 @@ import { FileChangedError } from '../../errors.ts';
 import { concurrencyFor, forEach, range } from '../../pool.ts';
 import type { Source } from './source.ts';
 
-/** By which a volume that was sealed before is made again, and known again. */
+/** With the salt a volume is sealed again; with the digest it is recognized. */
 export interface VolumeRecord {
   salt: Bytes;
   digest: Bytes;
@@ -24,13 +24,13 @@ export interface SupplyOptions {
   source: Source;
   layout: Layout;
   secrets: FileSecrets;
-  /** By their numbers: what was sealed under these secrets before. */
+  /** Volumes that were sealed under these secrets before, by number. */
   records?: ReadonlyMap<number, VolumeRecord> | undefined;
 }
 
 /**
- * The volumes of one upload. The one rule of the format is held here and nowhere else: a volume that `take` gives was
- * sealed under a salt of its own, or it came out as it did the first time. @public
+ * Seals the volumes of one upload, and enforces the rule of the format: a volume has a salt of its own, or is identical to
+ * the one that was sealed with this salt before. @public
  */
 export class VolumeSupply {
   readonly layout: Layout;
@@ -48,12 +48,12 @@ export class VolumeSupply {
     this.#source = source;
   }
 
-  /** Of all volumes, each of which was sealed at least once. */
+  /** The digests of all volumes; each must have been sealed. */
   get digests(): Bytes[] {
     return Array.from({ length: this.layout.count }, (_, at) => this.records.get(at + 1)!.digest);
   }
 
-  /** A volume to be sent. It is the caller's to release. */
+  /** Seals a volume to be sent. The caller has to release it. */
   take(idx: number): Promise<SealedVolume> {
     return this.#seal(idx);
   }
@@ -78,8 +78,8 @@ export class VolumeSupply {
   }
 
   /**
-   * Proves that the volumes hold one state of the source; says whether the source has grown beyond it. Where times or
-   * size leave that open, every volume is read a second time, after all were read once, and must come out the same.
+   * Proves that all volumes are of one state of the source, and returns whether the source has grown since. If times and
+   * size do not prove it, every volume is read a second time, after all were read once, and must be identical.
    */
   async confirm(signal: AbortSignal | undefined): Promise<boolean> {
     try {
@@ -92,16 +92,16 @@ export class VolumeSupply {
     }
   }
 
-  /** Reads and seals volumes for their digests alone. One that was sealed before must come out the same: otherwise a FileChangedError. */
+  /** Seals volumes only for their digests. @throws FileChangedError if one differs from before */
   async digest(volumes: Iterable<number>, signal: AbortSignal | undefined): Promise<void> {
-    const lanes = concurrencyFor(largestVolume(this.layout), this.#engine.parallel);
-    await forEach(volumes, lanes, async (idx) => {
+    const parallel = concurrencyFor(largestVolume(this.layout), this.#engine.parallel);
+    await forEach(volumes, parallel, async (idx) => {
       signal?.throwIfAborted();
       (await this.#seal(idx, true)).release();
     });
   }
 
-  /** Whether the source still has what these volumes were sealed from. */
+  /** Whether the source still has the bytes of these volumes. */
   async isKept(volumes: Iterable<number>, signal: AbortSignal | undefined): Promise<boolean> {
     try {
       await this.digest(volumes, signal);
@@ -112,7 +112,7 @@ export class VolumeSupply {
     }
   }
 
-  /** Ends this upload's key: after a change, nothing more may be sealed under it. */
+  /** Ends the use of the key: after a change of the source, nothing more may be sealed under it. */
   burn(): void {
     this.#burnt = true;
     this.secrets.fileKey.fill(0);

@@ -955,7 +955,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a journal entry gets its name before it is on disk',
     file: 'client/src/node/state/atomic-file.ts',
-    find: '      await handle.datasync();\n',
+    find: '    await handle.datasync();\n',
     replace: '',
     tests: [POWER_CUT],
   },

@@ -9,7 +9,7 @@ import { DirectoriesTable } from './files/directories-table.ts';
 import { FileChangesTable } from './files/file-changes-table.ts';
 import { FilesTable } from './files/files-table.ts';
 import { GarbageTable } from './files/garbage-table.ts';
-import { type AccountUsage, lookUpUsage, usageOf } from './files/quota.ts';
+import { type AccountUsage, lookUpUsage } from './files/quota.ts';
 import { ThumbnailsTable } from './files/thumbnails-table.ts';
 import { TrashTable } from './files/trash-table.ts';
 import { AccountRecords } from './operator/accounts-table.ts';
@@ -59,10 +59,6 @@ export class Metadata extends Queries<SqlStore> {
   readonly totals = new TotalsTable(this.sql);
   readonly transfers = new TransfersTable(this.sql);
   readonly trash = new TrashTable(this.sql);
-
-  usage(caller: string): Promise<{ bytes: bigint; counted: bigint }> {
-    return usageOf(this.sql, caller);
-  }
 
   lookUpUsage(): Lookup<AccountUsage> {
     return lookUpUsage(this.sql);

@@ -106,7 +106,7 @@ export function accountsContract(stores: Stores): void {
     const { accounts, factors, sessions, audit } = stores.one;
     const ann = fresh('u');
     await accounts.create(ann, 'hash', 1);
-    const by = { username: ann, passwordHash: 'hash', now: 2 };
+    const by = { username: ann, passwordHash: 'hash', keys: undefined, now: 2 };
     const open = (at: number, code?: { secret: string; step: number }) =>
       (at % 2 ? stores.one : stores.two).accounts.openSession(
         ann,
@@ -153,7 +153,7 @@ export function accountsContract(stores: Stores): void {
     const [ann, token, old, mine] = [fresh('u'), fresh('t'), fresh('t'), fresh('t')];
     const session = { tokenHash: old, device: '' };
     await accounts.create(ann, 'hash', 1, { keys: 'first', recoveryHash: 'recovery', session });
-    const by = { username: ann, passwordHash: 'hash', now: 1 };
+    const by = { username: ann, passwordHash: 'hash', keys: undefined, now: 1 };
     assert.ok(await stores.one.factors.setTotp({ secret: 'S', step: 1 }, by));
     assert.equal(await recoveries.begin(ann, 'other', token, 1000), false);
     assert.equal(await recoveries.begin(fresh('u'), 'recovery', token, 1000), false);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PendingDeletion } from '../src/accounts/deletion-table.ts';
-import { usageOf } from '../src/files/quota.ts';
 import { findWrongUsage } from '../src/files/quota-recount.ts';
 import type { Stores } from './metadata.contract.ts';
-import { begin, filed, fresh, NOW, newId, newTransfer } from './metadata.fixture.ts';
+import { begin, filed, fresh, NOW, newId, newTransfer, usageOf } from './metadata.fixture.ts';
 
 export function deletionsContract(stores: Stores): void {
   /** An account that has one of everything. */

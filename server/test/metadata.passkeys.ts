@@ -4,7 +4,6 @@ import type { NewPasskey } from '../src/accounts/factors-table.ts';
 import type { Stores } from './metadata.contract.ts';
 import { fresh, NOW } from './metadata.fixture.ts';
 
-const STAYS = { keys: undefined, expected: undefined };
 const passkey = (more: Partial<NewPasskey> = {}): NewPasskey => ({
   ...{ credential_id: fresh('credential'), public_key: 'key', counter: 1, name: 'ring', alone: 0 },
   ...{ challenge: fresh('challenge'), expiresAt: NOW + 1000 },
@@ -34,9 +33,9 @@ export function passkeysContract(stores: Stores): void {
     const username = fresh('u');
     await stores.one.accounts.create(username, 'hash', 1, { keys: 'first' });
     const accountId = (await stores.one.accounts.idOf(username))!;
-    const by = { username, passwordHash: 'hash', now: NOW };
+    const by = { username, passwordHash: 'hash', keys: 'first', now: NOW };
     const added = passkey(more);
-    await stores.one.passkeys.add(added, by, STAYS);
+    await stores.one.passkeys.add(added, by);
     const row = async () => (await stores.two.passkeys.find(added.credential_id))!;
     return { username, accountId, by, id: added.credential_id, row };
   }
@@ -44,23 +43,25 @@ export function passkeysContract(stores: Stores): void {
   test('passkeys: an id once, so many of an account, and none where the password or the keys are others', async () => {
     const { by, accountId, id } = await made();
     const { accounts, passkeys } = stores.one;
-    await assert.rejects(passkeys.add(passkey(), { ...by, passwordHash: 'other' }, STAYS), CHANGED);
-    const keys = { keys: 'second', expected: 'first' };
-    await assert.rejects(passkeys.add(passkey(), by, { ...keys, expected: 'other' }), CHANGED);
+    await assert.rejects(passkeys.add(passkey(), { ...by, passwordHash: 'other' }), CHANGED);
+    const keys = 'second';
+    await assert.rejects(passkeys.add(passkey(), { ...by, keys: 'other' }, keys), CHANGED);
     assert.equal(await outcome(passkeys.add(passkey({ credential_id: id }), by, keys)), TAKEN);
     assert.equal(await outcome(passkeys.add(passkey(), by, keys, 1)), TOO_MANY);
     assert.equal(await accounts.keys(by.username), 'first', 'all or nothing');
     const challenge = fresh('challenge');
     const one = await alternately(4, ({ passkeys: table }) =>
-      outcome(table.add(passkey({ challenge }), by, STAYS, 9)),
+      outcome(table.add(passkey({ challenge }), by, undefined, 9)),
     );
     assert.deepEqual(one.sort(), ['done', ...Array(3).fill(ANSWERED)], 'a challenge is for one');
     const same = fresh('credential');
     const won = await alternately(6, ({ passkeys: table }) =>
-      outcome(table.add(passkey({ credential_id: same }), by, STAYS, 9)),
+      outcome(table.add(passkey({ credential_id: same }), by, undefined, 9)),
     );
     assert.deepEqual(won.sort(), ['done', ...Array(5).fill(TAKEN)]);
-    const more = await alternately(6, ({ passkeys: table }) => outcome(table.add(passkey(), by, STAYS, 5)));
+    const more = await alternately(6, ({ passkeys: table }) =>
+      outcome(table.add(passkey(), by, undefined, 5)),
+    );
     assert.deepEqual(more.sort(), ['done', 'done', ...Array(4).fill(TOO_MANY)]);
     assert.equal((await passkeys.list(accountId)).length, 5);
   });
@@ -121,13 +122,13 @@ export function passkeysContract(stores: Stores): void {
     const removing = { ...by, tokenHash: own.tokenHash };
     await Promise.all([
       alternately(8, ({ passkeys: table }) => table.openSession(found, used(id, 0), session(), NOW)),
-      stores.two.passkeys.remove(id, removing, STAYS),
+      stores.two.passkeys.remove(id, removing),
     ]);
     assert.deepEqual(
       (await sessions.list(username)).map(({ token_hash }) => token_hash),
       [own.tokenHash],
     );
-    await assert.rejects(passkeys.remove(id, removing, STAYS), { status: 404 });
+    await assert.rejects(passkeys.remove(id, removing), { status: 404 });
     assert.equal(await passkeys.openSession(found, used(id, 0), session(), NOW), undefined);
   });
 
@@ -141,16 +142,16 @@ export function passkeysContract(stores: Stores): void {
     ]);
     assert.deepEqual(await stores.one.sessions.list(username), []);
     assert.deepEqual(await stores.one.passkeys.list(accountId), []);
-    const by = { username, passwordHash: 'hash', now: NOW };
-    await assert.rejects(stores.one.passkeys.add(passkey(), by, STAYS), CHANGED);
+    const by = { username, passwordHash: 'hash', keys: undefined, now: NOW };
+    await assert.rejects(stores.one.passkeys.add(passkey(), by), CHANGED);
   });
 
   test('a login that began before a passkey was added does not come in without it', async () => {
     const username = fresh('u');
     await stores.one.accounts.create(username, 'hash', 1);
-    const by = { username, passwordHash: 'hash', now: NOW };
+    const by = { username, passwordHash: 'hash', keys: undefined, now: NOW };
     await Promise.all([
-      stores.one.passkeys.add(passkey(), by, STAYS, 9),
+      stores.one.passkeys.add(passkey(), by, undefined, 9),
       alternately(6, ({ accounts }) => accounts.openSession(username, 'hash', session(), NOW)),
     ]);
     assert.equal(await stores.two.accounts.openSession(username, 'hash', session(), NOW), false);

@@ -240,7 +240,6 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   for (const caller of [ann, ADMIN]) {
     await files.list(caller, { limit: 10 });
     await files.list(caller, { limit: 10, dirId });
-    await metadata.usage(caller);
     await dirs.list(caller);
     await metadata.trash.put(caller, [fileId], LATER);
     await metadata.trash.list(caller, { limit: 10 });

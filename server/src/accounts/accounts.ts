@@ -83,9 +83,9 @@ export class Accounts {
     const { session, token } = newSession(body.device);
     const wrong = new ApiError(401, 'wrong username or password');
     const attempt = { username, secret: body.password, factor: { code: body.code, passkey: body.passkey } };
-    return loginCheck.checkSecret(attempt, address, wrong, async ({ account, hash, used }) => {
+    return loginCheck.checkSecret(attempt, address, wrong, async ({ account, before, used }) => {
       // Not if the password was changed since, or another login used the code or answered the challenge.
-      if (!(await metadata.accounts.openSession(username, hash, session, now(), used)))
+      if (!(await metadata.accounts.openSession(username, before.passwordHash, session, now(), used)))
         throw used ? await loginCheck.usedFactorError(account, 401) : wrong;
       return { username, token };
     });
@@ -117,13 +117,11 @@ export class Accounts {
     const { metadata, now, loginCheck } = this.#deps;
     requireRegistered(caller.username);
     if (condition.isMissing) throw conditionMissing(', or If-None-Match: *,');
-    return loginCheck.checkPassword(caller, password, address, async ({ account, hash, makeHash }) => {
-      const expected = account.keys ?? undefined;
-      condition.check(expected);
+    return loginCheck.checkPassword(caller, password, address, async ({ before, makeHash }) => {
+      condition.check(before.keys);
       const recoveryHash = recovery && (await makeHash(recovery));
-      const before = { username: caller.username, passwordHash: hash, keys: expected };
       if (!(await metadata.accounts.replaceKeys(before, { keys, identity, recoveryHash }, now())))
-        throw keysChanged(expected);
+        throw keysChanged(before.keys);
       return tagOf(keys);
     });
   }
@@ -140,8 +138,8 @@ export class Accounts {
     requireRegistered(username);
     const next = checkPassword(body.next);
     const recovery = recoveryIn(body);
-    return loginCheck.checkPassword(caller, body.current, address, async ({ account, hash, makeHash }) => {
-      const expected = account.keys ?? undefined;
+    return loginCheck.checkPassword(caller, body.current, address, async ({ before, makeHash }) => {
+      const expected = before.keys;
       if (expected !== undefined && condition.isMissing) throw conditionMissing();
       condition.check(expected);
       // The new password would not open the old keys; the first keys are stored by replaceKeys.
@@ -154,7 +152,6 @@ export class Accounts {
         recoveryHash: recovery && (await makeHash(recovery)),
       };
       const by = { tokenHash: hashToken(token), now: now(), noneAlone: body.passkeys === 'second' };
-      const before = { username, passwordHash: hash, keys: expected };
       if (!(await metadata.accounts.changePassword(before, secrets, by))) throw accountChanged();
       return body.keys && tagOf(body.keys);
     });
@@ -163,8 +160,8 @@ export class Accounts {
   /** Begins to delete the account: nobody can use it from now on. `AccountDeletion` removes what it has. */
   async leave(caller: Caller, { password }: LeaveBody, address: LoginAddress): Promise<PendingDeletion> {
     const { metadata, now, loginCheck } = this.#deps;
-    return loginCheck.checkPassword(caller, password, address, async ({ hash }) => {
-      const by = { actor: 'account' as const, now: now(), passwordHash: hash };
+    return loginCheck.checkPassword(caller, password, address, async ({ before }) => {
+      const by = { actor: 'account' as const, now: now(), passwordHash: before.passwordHash };
       const pending = await metadata.deletions.begin(caller.username, by);
       if (!pending) throw new ApiError(403, 'the password has just been changed; try again');
       return pending;
@@ -178,10 +175,11 @@ export class Accounts {
     // Unknown names and accounts without a recovery key get the same answer.
     const wrong = new ApiError(401, 'wrong username or recovery key');
     const attempt = { username, kind: 'recovery_hash' as const, secret: body.recovery };
-    return loginCheck.checkSecret(attempt, address, wrong, async ({ account, hash }) => {
+    return loginCheck.checkSecret(attempt, address, wrong, async ({ account, before }) => {
       const token = newToken();
       const expiresAt = now() + limits.recoverySeconds * 1000;
-      const begun = await metadata.recoveries.begin(username, hash, hashToken(token), expiresAt);
+      const { passwordHash: recoveryHash } = before;
+      const begun = await metadata.recoveries.begin(username, recoveryHash, hashToken(token), expiresAt);
       if (!begun || account.keys === null) throw wrong;
       const recovered = { keys: account.keys, token, expires_in: limits.recoverySeconds };
       return { recovered, tag: tagOf(account.keys) };

@@ -10,7 +10,7 @@ const ACCOUNTS_PER_ROUND = 100;
 
 /** Removes everything an account has once its deletion has begun, then its name. Can be repeated, also by several nodes at once. */
 export class AccountDeletion {
-  readonly #deps: { metadata: Metadata; volumes: Pick<VolumeStore, 'hasManifest'>; now: () => number };
+  readonly #deps;
 
   constructor(metadata: Metadata, volumes: Pick<VolumeStore, 'hasManifest'>, now = Date.now) {
     this.#deps = { metadata, volumes, now };

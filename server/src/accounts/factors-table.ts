@@ -2,7 +2,7 @@ import { limits } from '@szafa/protocol';
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { countUpToLimit, exists, first, insertInto, Queries, type Sql } from '../platform/sql/sql.ts';
-import { updateAccount } from './account-changes.ts';
+import { type AccountBefore, updateAccount } from './account-changes.ts';
 import { accountChanged, unusablePasskey } from './refusals.ts';
 import { endLongestUnused, endSessionsOf, insertSession, type LoginSession } from './sessions-table.ts';
 
@@ -86,12 +86,7 @@ export async function usePasskey(
   return rows.length === 1;
 }
 
-/** Whose factors are changed: an account whose password had this hash when it was checked. */
-interface ProvenAccount {
-  username: string;
-  passwordHash: string;
-  now: number;
-}
+type ProvenAccount = AccountBefore & { now: number };
 
 const CLEAR_TOTP = 'UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE account_id = ?';
 
@@ -146,13 +141,6 @@ export class FactorsTable extends Queries {
   }
 }
 
-/** A new key bag that comes with a change of passkeys, and the one it replaces. */
-export interface KeysChange {
-  /** Undefined: it stays. */
-  keys: string | undefined;
-  expected: string | undefined;
-}
-
 export type NewPasskey = Omit<PasskeyRow, 'account_id' | 'used_at' | 'created_at'> & UsedChallenge;
 
 /** Like codes they are not in the account's document: a rescue restores accounts without second factors. */
@@ -171,7 +159,8 @@ export class PasskeysTable extends Queries {
     return this.sql.query<PasskeyRow>(text, accountId);
   }
 
-  add(passkey: NewPasskey, by: ProvenAccount, keys: KeysChange, most: number = limits.passkeys.most) {
+  /** `keys`: replaces the key bag. */
+  add(passkey: NewPasskey, by: ProvenAccount, keys?: string, most: number = limits.passkeys.most) {
     return this.sql.transaction(async (tx) => {
       const accountId = await lockWithKeys(tx, by, keys);
       if ((await countUpToLimit(tx, 'passkeys WHERE account_id = ?', accountId)) >= most)
@@ -190,7 +179,7 @@ export class PasskeysTable extends Queries {
   }
 
   /** Also ends the sessions that were opened with it, except the one with this token. */
-  remove(credentialId: string, by: ProvenAccount & { tokenHash: string }, keys: KeysChange) {
+  remove(credentialId: string, by: ProvenAccount & { tokenHash: string }, keys?: string) {
     return this.sql.transaction(async (tx) => {
       const accountId = await lockWithKeys(tx, by, keys);
       const [removed] = await tx.execute<{ name: string }>(
@@ -232,7 +221,7 @@ export class PasskeysTable extends Queries {
 }
 
 /** Locks the account and replaces its key bag if a new one came; throws if password or keys have changed. */
-async function lockWithKeys(tx: Sql, by: ProvenAccount, { keys, expected }: KeysChange): Promise<string> {
+async function lockWithKeys(tx: Sql, by: ProvenAccount, keys: string | undefined): Promise<string> {
   const { username, passwordHash, now } = by;
   if (keys === undefined) {
     const row = await first<{ account_id: string }>(
@@ -243,7 +232,7 @@ async function lockWithKeys(tx: Sql, by: ProvenAccount, { keys, expected }: Keys
     if (!row) throw accountChanged();
     return row.account_id;
   }
-  const accountId = await updateAccount(tx, { username, passwordHash, keys: expected }, 'keys = ?', keys);
+  const accountId = await updateAccount(tx, by, 'keys = ?', keys);
   if (accountId === undefined) throw accountChanged();
   await recordAudit(tx, { at: now, account: username, action: 'keys replaced' });
   return accountId;

@@ -14,7 +14,6 @@ import {
 import type { Metadata } from '../metadata.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
-import type { KeysChange } from './factors-table.ts';
 import { conditionMissing, type KeysCondition, keysChanged, tagOf } from './key-bag.ts';
 import { type LoginAddress, type LoginCheck, wrongCode } from './login-check.ts';
 import { type Passkeys, toPasskey } from './passkeys.ts';
@@ -51,14 +50,13 @@ export class Factors {
   /** Requires a code at each login from now on. The first code shows that the client makes right ones. */
   async setTotp(caller: Caller, { password, secret, code }: TotpBody, address: LoginAddress): Promise<void> {
     const { metadata, loginCheck, now } = this.#deps;
-    await loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
+    await loginCheck.checkPassword(caller, password, address, async ({ account, before }) => {
       const isOn = new ApiError(409, 'codes are on already; turn them off first');
       if (account.totp_secret !== null) throw isOn;
       const step = stepOf(secret, code, now());
       if (step === undefined)
         throw wrongCode(403, 'the code is wrong; check the clock of the device that made it');
-      const by = { username: caller.username, passwordHash: hash, now: now() };
-      if (!(await metadata.factors.setTotp({ secret, step }, by))) throw isOn;
+      if (!(await metadata.factors.setTotp({ secret, step }, { ...before, now: now() }))) throw isOn;
     });
   }
 
@@ -75,9 +73,9 @@ export class Factors {
     if (typeof before?.totp_secret !== 'string') throw isOff;
     const attempt = { username, secret: password, factor: { code, passkey } };
     const wrong = new ApiError(403, 'wrong password');
-    await loginCheck.checkSecret(attempt, address, wrong, async ({ account, hash, used }) => {
+    await loginCheck.checkSecret(attempt, address, wrong, async ({ account, before, used }) => {
       if (!used || account.totp_secret === null) throw isOff;
-      if (!(await metadata.factors.removeTotp(used, { username, passwordHash: hash, now: now() })))
+      if (!(await metadata.factors.removeTotp(used, { ...before, now: now() })))
         throw await loginCheck.usedFactorError(account, 403);
     });
   }
@@ -119,12 +117,15 @@ export class Factors {
     passkeys.requireOrigin();
     const name = cleanDevice(given);
     if (name === '') throw new RuleError('name is empty');
-    return loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
+    return loginCheck.checkPassword(caller, password, address, async ({ account, before }) => {
       if (account.account_id !== accountId) throw accountChanged();
-      const change = keysChange(account.keys, keys, condition);
-      const passkey = await passkeys.read(accountId, created);
-      const by = { username, passwordHash: hash, now: now() };
-      await metadata.passkeys.add({ ...passkey, name, alone: keys === undefined ? 0 : 1 }, by, change);
+      checkKeys(before.keys, keys, condition);
+      const passkey = {
+        ...(await passkeys.read(accountId, created)),
+        name,
+        alone: keys === undefined ? 0 : 1,
+      };
+      await metadata.passkeys.add(passkey, { ...before, now: now() }, keys);
       return { id: passkey.credential_id, tag: keys && tagOf(keys) };
     });
   }
@@ -138,22 +139,19 @@ export class Factors {
     address: LoginAddress,
   ): Promise<string | undefined> {
     const { metadata, loginCheck, now } = this.#deps;
-    const { username, token } = caller;
-    return loginCheck.checkPassword(caller, password, address, async ({ account, hash }) => {
-      const change = keysChange(account.keys, keys, condition);
-      const by = { username, passwordHash: hash, now: now(), tokenHash: hashToken(token) };
-      await metadata.passkeys.remove(id, by, change);
+    return loginCheck.checkPassword(caller, password, address, async ({ before }) => {
+      checkKeys(before.keys, keys, condition);
+      const by = { ...before, now: now(), tokenHash: hashToken(caller.token) };
+      await metadata.passkeys.remove(id, by, keys);
       return keys && tagOf(keys);
     });
   }
 }
 
-function keysChange(present: string | null, keys: string | undefined, condition: KeysCondition): KeysChange {
-  const expected = present ?? undefined;
-  if (keys !== undefined) {
-    if (condition.isMissing) throw conditionMissing();
-    if (expected === undefined) throw keysChanged(expected);
-    condition.check(expected);
-  }
-  return { keys, expected };
+/** Checks a new key bag that comes with a change of passkeys. */
+function checkKeys(present: string | undefined, keys: string | undefined, condition: KeysCondition): void {
+  if (keys === undefined) return;
+  if (condition.isMissing) throw conditionMissing();
+  if (present === undefined) throw keysChanged(present);
+  condition.check(present);
 }

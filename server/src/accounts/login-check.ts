@@ -4,6 +4,7 @@ import type { Metadata } from '../metadata.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import { hashToken } from '../platform/ids.ts';
+import type { AccountBefore } from './account-changes.ts';
 import type { Credentials, Failures } from './accounts-table.ts';
 import type { PasskeyRow, UsedCode, UsedFactor, UsedPasskey } from './factors-table.ts';
 import type { Passkeys } from './passkeys.ts';
@@ -30,8 +31,8 @@ interface LoginAttempt {
 /** A login attempt that was right. */
 interface ProvenLogin {
   account: Credentials;
-  /** The hash of the secret; changes are made only while the account still has it. */
-  hash: string;
+  /** `passwordHash`: of the secret that was checked. */
+  before: AccountBefore;
   /** The second factor, if it was required. The transaction that follows makes sure that it is used once. */
   used: UsedFactor | undefined;
   /** Hashes another secret within this caller's turn. */
@@ -108,7 +109,8 @@ export class LoginCheck {
       if (ofName.failures > 0) await accounts.clearFailures(username, network);
       if (account!.disabled_at !== null) throw accountDisabled();
       const makeHash = (next: string) => this.passwords.make(next);
-      return proceed({ account: account!, hash: hash!, used, makeHash });
+      const before = { username, passwordHash: hash!, keys: account!.keys ?? undefined };
+      return proceed({ account: account!, before, used, makeHash });
     });
   }
 

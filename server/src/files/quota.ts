@@ -51,16 +51,13 @@ export const countedIn = ({ dir_id, trashed_at }: { dir_id: number; trashed_at: 
 /** What is added to the rows of one owner, by directory. */
 class UsageChanges extends Map<number, Sums> {
   add(dirId: number, sums: Sums, sign: 1 | -1): void {
-    const before = this.get(dirId) ?? ZERO;
-    this.set(
-      dirId,
-      before.map((value, at) => value + sign * sums[at]!),
-    );
+    const after = (this.get(dirId) ?? ZERO).map((value, at) => value + sign * sums[at]!);
+    this.set(dirId, after);
   }
 }
 
 /** A file that is created (from nowhere), deleted (to nowhere), or counts in another directory. */
-export interface UsageMove {
+interface UsageMove {
   owner: string;
   size: number;
   stored_size: number;
@@ -76,10 +73,8 @@ export async function moveUsage(tx: Sql, moves: UsageMove[]): Promise<void> {
     const changes = byOwner.get(owner) ?? new UsageChanges([[ALL_DIRS, ZERO]]);
     byOwner.set(owner, changes);
     const sums = [1, ...halves(file.size), ...halves(countedOf(file))];
-    const [inDir, inAll] = [
-      [...sums, 0],
-      [...sums, extra],
-    ];
+    const inDir = [...sums, 0];
+    const inAll = [...sums, extra];
     if (from === 'nowhere') changes.add(ALL_DIRS, inAll, 1);
     else changes.add(from, inDir, -1);
     if (to === 'nowhere') changes.add(ALL_DIRS, inAll, -1);
@@ -195,23 +190,6 @@ async function usageWithOpenTransfers(
   };
 }
 
-const HALVES = ['bytes_high', 'bytes_low', 'counted_high', 'counted_low'] as const;
-const SELECT_USAGE = `SELECT ${HALVES.map((column) => `${total(column)} AS ${column}`).join(', ')}
-  FROM usage WHERE dir_id = ${ALL_DIRS}`;
-
-/** "The system administrator identity sees only files that belong to the administrator or that have no owner." */
-export async function usageOf(sql: Sql, caller: string): Promise<{ bytes: bigint; counted: bigint }> {
-  type Row = Record<(typeof HALVES)[number], string>;
-  const [row] =
-    caller === ADMIN
-      ? await sql.query<Row>(`${SELECT_USAGE} AND owner IN ('${ADMIN}', '')`)
-      : await sql.query<Row>(`${SELECT_USAGE} AND owner = ?`, caller);
-  return {
-    bytes: joinHalves(row!.bytes_high, row!.bytes_low),
-    counted: joinHalves(row!.counted_high, row!.counted_low),
-  };
-}
-
 export interface AccountUsage {
   bytes: bigint;
   /** The account's own quota. */
@@ -223,9 +201,13 @@ export interface AccountUsage {
 /** For `Sessions.identify`: the caller's usage. */
 export function lookUpUsage(sql: Sql): Lookup<AccountUsage> {
   return {
+    // "The system administrator identity sees only files that belong to the administrator or that have no owner."
     admin: async () => {
-      const [{ bytes }, rev] = await Promise.all([usageOf(sql, ADMIN), adminRev(sql)]);
-      return { bytes, quota: null, rev };
+      const [row] = await sql.query<{ high: string; low: string; rev: number }>(
+        `SELECT ${total('bytes_high')} AS high, ${total('bytes_low')} AS low, CAST(COALESCE(SUM(rev), 0) AS BIGINT) AS rev
+         FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN ('${ADMIN}', '')`,
+      );
+      return { bytes: joinHalves(row!.high, row!.low), quota: null, rev: row!.rev };
     },
     session: async (tokenHash) => {
       type UsageRow = { high: string | null; low: string | null; rev: number | null };
@@ -241,14 +223,6 @@ export function lookUpUsage(sql: Sql): Lookup<AccountUsage> {
       return { ...sessionOf(row), bytes, quota: row.quota_bytes, rev: row.rev ?? 0 };
     },
   };
-}
-
-async function adminRev(sql: Sql): Promise<number> {
-  const [row] = await sql.query<{ rev: number }>(
-    `SELECT CAST(COALESCE(SUM(rev), 0) AS BIGINT) AS rev
-     FROM usage WHERE dir_id = ${ALL_DIRS} AND owner IN ('${ADMIN}', '')`,
-  );
-  return row!.rev;
 }
 
 /** "remain_bytes is quota minus used, never below 0. percent is used*100/quota rounded to one decimal, or 0 when the quota is 0" */

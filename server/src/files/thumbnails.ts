@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Writable } from 'node:stream';
 import {
   limits,
@@ -46,12 +46,20 @@ export class Thumbnails {
 
   /** When it resolves, the bytes and the record that names them are durable. */
   async write(fileId: string, caller: Caller, bytes: Uint8Array, digest: string | undefined): Promise<void> {
-    const { metadata, files, volumes, config } = this.#deps;
+    const { metadata, files, volumes, space, rateLimiter, config } = this.#deps;
     const volume = checkThumbnail(bytes, digest);
     const before = thumbnailOf(await files.find(fileId, caller.username));
     if (before?.sha256 === volume.sha256) return;
     if (before) throw hasOther();
-    await this.#store(fileId, caller, volume, bytes);
+    const body = rateLimiter.limitUpload({ pour: async (sink) => copyInto(bytes, sink) }, caller);
+    const reservation = await space.forVolumes(volume.size);
+    try {
+      await volumes.put(fileId, volume, body);
+    } catch (error) {
+      throw error instanceof GroupGone ? unknownFile() : error;
+    } finally {
+      reservation.end();
+    }
     // The volume stays if this fails: the record may name it all the same.
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
     const isSet = await metadata.thumbnails.set(fileId, volume, quota);
@@ -62,19 +70,6 @@ export class Thumbnails {
     if (isSet === 'over quota') throw overQuota();
     const now = thumbnailOf(await files.find(fileId, caller.username));
     if (now?.sha256 !== volume.sha256) throw hasOther();
-  }
-
-  async #store(fileId: string, caller: Caller, volume: Volume, bytes: Uint8Array): Promise<void> {
-    const { rateLimiter, space, volumes } = this.#deps;
-    const body = rateLimiter.limitUpload({ pour: async (sink) => copyInto(bytes, sink) }, caller);
-    const reservation = await space.forVolumes(volume.size);
-    try {
-      await volumes.put(fileId, volume, body);
-    } catch (error) {
-      throw error instanceof GroupGone ? unknownFile() : error;
-    } finally {
-      reservation.end();
-    }
   }
 
   /** `whole`: all of it will be sent. */
@@ -103,10 +98,8 @@ export class Thumbnails {
     });
     // One unreadable thumbnail does not fail the request; if none can be read, the store is unavailable.
     if (fault !== undefined && found.size === 0) throw fault;
-    await rateLimiter.limitResponse(
-      found.values().reduce((sum, { length }) => sum + length, 0),
-      caller,
-    );
+    const bytes = found.values().reduce((sum, { length }) => sum + length, 0);
+    await rateLimiter.limitResponse(bytes, caller);
     return [...own.values()].map(({ file_id, enc_params }) => ({
       file_id,
       enc_params: toBase64(enc_params),
@@ -118,13 +111,12 @@ export class Thumbnails {
 /** At most `limits.thumbnailBytes`. */
 async function readAll(volume: OpenVolume): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  const sink = new Writable({
-    write: (piece: Buffer, _encoding, done) => {
-      // The store may reuse the memory of the piece.
-      pieces.push(Buffer.from(piece));
-      done();
-    },
-  });
+  const write = (piece: Buffer, _encoding: string, written: () => void) => {
+    // The store may reuse the memory of the piece.
+    pieces.push(Buffer.from(piece));
+    written();
+  };
+  const sink = new Writable({ write });
   // `send` rejects with the same error.
   sink.on('error', () => undefined);
   try {
@@ -140,8 +132,6 @@ const hasOther = () => new ApiError(409, 'the file already has a different thumb
 function checkThumbnail(bytes: Uint8Array, digest: string | undefined): Volume {
   const sha256 = parseContentDigest(digest);
   if (bytes.length === 0) throw new RuleError(`a thumbnail has 1 to ${limits.thumbnailBytes} bytes`);
-  if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
-    throw new RuleError('Content-Digest does not match the body');
-  }
+  if (hash('sha256', bytes, 'hex') !== sha256) throw new RuleError('Content-Digest does not match the body');
   return { idx: THUMBNAIL, size: bytes.length, sha256 };
 }

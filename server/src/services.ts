@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { Accounts } from './accounts/accounts.ts';
 import { AccountDeletion } from './accounts/deletion.ts';
 import { Sessions } from './accounts/sessions.ts';
-import { TokenScope } from './accounts/token-scope.ts';
 import type { Config } from './config.ts';
 import { unblockStdout } from './fastlane/stdout.ts';
 import { Files } from './files/files.ts';
@@ -36,7 +35,6 @@ export async function openServices(config: Config, processName: string, node = p
   const onFailure = (reason: 'wrong' | 'limit') => metrics.add('szafa_login_failures_total', { reason });
   const accounts = new Accounts(metadata, config, { onFailure });
   const sessions = new Sessions(metadata, config, systemToken);
-  const tokenScope = new TokenScope(metadata);
   const accountDeletion = new AccountDeletion(metadata, volumes);
   const space = openSpace(config);
   const custody = new Custody({ metadata, volumes, config, log });
@@ -63,7 +61,7 @@ export async function openServices(config: Config, processName: string, node = p
   });
   return {
     ...{ config, log, metrics, metadata, volumes, custody, mode, rateLimiter },
-    ...{ accounts, sessions, tokenScope, accountDeletion, shares, requests },
+    ...{ accounts, sessions, accountDeletion, shares, requests },
     ...{ files, thumbnails, transfers, incomingVolumes, completion, singleVolumeFiles, pulls },
   };
 }

@@ -14,6 +14,7 @@ import {
   NOW,
   newId,
   newTransfer,
+  usageOf,
 } from './metadata.fixture.ts';
 
 /** File records: list, move, remove, clone, and their sums. */
@@ -63,14 +64,14 @@ export function filesContract(stores: Stores): void {
   });
 
   test('admin sees what is its own and what nobody owns', async () => {
-    const before = await stores.one.usage(ADMIN);
+    const before = await usageOf(stores.sql, ADMIN);
     const [own, ownerless] = [await filed(stores.one, ADMIN), await filed(stores.one, '')];
     const listed = await ids(stores.one, ADMIN);
     assert.ok(listed.includes(own) && listed.includes(ownerless));
     for (const row of await stores.one.files.list(ADMIN, { limit: 10_000 })) {
       assert.ok(row.owner === ADMIN || row.owner === '', row.owner);
     }
-    assert.equal((await stores.one.usage(ADMIN)).bytes, before.bytes + 20n);
+    assert.equal((await usageOf(stores.sql, ADMIN)).bytes, before.bytes + 20n);
   });
 
   test('a file without an owner stands in a directory of admin like any other file of it', async () => {
@@ -308,10 +309,10 @@ export function filesContract(stores: Stores): void {
     });
     const all = BigInt(largest) * BigInt(count);
     assert.ok(all > 2n ** 63n);
-    assert.deepEqual(await stores.two.usage(ann), { bytes: all, counted: all });
+    assert.deepEqual(await usageOf(stores.sql, ann), { bytes: all, counted: all });
     assert.equal((await stores.two.dirs.list(ann))[0]?.size, all);
     await stores.one.fileChanges.remove(first, NOW);
-    assert.equal((await stores.two.usage(ann)).bytes, all - BigInt(largest));
+    assert.equal((await usageOf(stores.sql, ann)).bytes, all - BigInt(largest));
     await stores.one.dirs.remove(ann, dirId);
     await assertSums(stores.one, stores.sql, [ann]);
   });

@@ -9,7 +9,7 @@ import { TotalsCount } from '../src/operator/totals.ts';
 import type { Sql, SqlStore, Value } from '../src/platform/sql/sql.ts';
 import { rowsOf, type TableName, tables } from '../src/upkeep/commands/rows.ts';
 import type { Stores } from './metadata.contract.ts';
-import { filed, fresh, NOW, newId, newTransfer, openSession } from './metadata.fixture.ts';
+import { filed, fresh, NOW, newId, newTransfer, openSession, usageOf } from './metadata.fixture.ts';
 
 /** They have one row, or as many as there are things of a kind, or nothing while all is well. All others grow with the service. */
 const SMALL = [
@@ -334,7 +334,7 @@ export function plansContract(stores: Stores): void {
     assert.ok(Math.max(...statements.map(({ rows }) => rows)) <= 200, 'never all of them at once');
     for (const owner of found) await repairUsage(stores.sql, owner);
     assert.deepEqual(await Array.fromAsync(findWrongUsage(stores.sql)), []);
-    assert.equal((await stores.one.usage(missing)).bytes, 10n);
+    assert.equal((await usageOf(stores.sql, missing)).bytes, 10n);
     await stores.sql.execute("DELETE FROM usage WHERE owner LIKE 'many_%'");
   });
 }

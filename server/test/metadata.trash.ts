@@ -4,7 +4,17 @@ import { test } from 'node:test';
 import { ADMIN } from '@szafa/protocol';
 import { repairUsage } from '../src/files/quota-recount.ts';
 import type { Stores } from './metadata.contract.ts';
-import { assertSums, DIGEST, filed, fresh, ids, NOW, newId, openSession } from './metadata.fixture.ts';
+import {
+  assertSums,
+  DIGEST,
+  filed,
+  fresh,
+  ids,
+  NOW,
+  newId,
+  openSession,
+  usageOf,
+} from './metadata.fixture.ts';
 
 const matchOf = (encParams: string) => createHash('sha256').update(btoa(encParams)).digest('hex');
 /** `newTransfer` says so. */
@@ -19,7 +29,7 @@ export function trashContract(stores: Stores): void {
     const { files, dirs, trash } = stores.one;
     const dirId = (await dirs.create(ann, 'd', 1))!;
     const made = [await filed(stores.one, ann, { dirId }), await filed(stores.one, ann, { dirId })];
-    const whole = await stores.one.usage(ann);
+    const whole = await usageOf(stores.sql, ann);
     assert.deepEqual(await trash.put(ann, [made[0]!], NOW), []);
     assert.deepEqual(await trash.put(ann, made, NOW + 1), [], 'what is there stays since then');
     const found = await Promise.all(made.map(async (id) => (await files.get(id))!));
@@ -30,7 +40,7 @@ export function trashContract(stores: Stores): void {
         [NOW + 1, 1, dirId],
       ],
     );
-    assert.deepEqual(await stores.two.usage(ann), whole);
+    assert.deepEqual(await usageOf(stores.sql, ann), whole);
     assert.deepEqual(
       (await dirs.list(ann)).map(({ file_count, size }) => [file_count, size]),
       [[0, 0n]],

@@ -23,7 +23,7 @@ import type { PendingDeletion } from './deletion-table.ts';
 import { Factors } from './factors.ts';
 import { conditionMissing, type KeysCondition, keysChanged, profileIn, tagOf } from './key-bag.ts';
 import { type LoginAddress, LoginCheck, type LoginSettings, type OnLoginFailure } from './login-check.ts';
-import { Passkeys } from './passkeys.ts';
+import { Challenges, Passkeys } from './passkeys.ts';
 import { accountChanged, accountDisabled, notInvited, unknownRecovery } from './refusals.ts';
 import { type Caller, newSession, requireRegistered } from './sessions.ts';
 
@@ -39,8 +39,8 @@ export class Accounts {
     settings: Settings,
     { now = Date.now, onFailure }: { now?: () => number; onFailure?: OnLoginFailure } = {},
   ) {
-    const secret = () => metadata.store.challengeSecret();
-    const passkeys = new Passkeys({ origin: settings.origin, secret, now });
+    const challenges = new Challenges(() => metadata.store.challengeSecret(), now);
+    const passkeys = new Passkeys(settings.origin, challenges);
     const loginCheck = new LoginCheck({ metadata, passkeys, settings, now, onFailure });
     this.#deps = { metadata, settings, now, loginCheck };
     this.factors = new Factors({ metadata, loginCheck, passkeys, now });

@@ -1,12 +1,13 @@
 /**
  * The checks between a request and its handler, in this order: who calls, whether the token may use the route (both in
- * `Sessions.identify`), and whether it may touch what path, body and query name (`TokenScope`). Volumes that are sent do
+ * `Sessions.identify`), and whether it may touch what path, body and query name (token-scope.ts). Volumes that are sent do
  * the same in transfers/put.ts.
  */
 import type { IncomingMessage } from 'node:http';
 import {
   type DirTarget,
   type FilesBody,
+  isRestricted,
   type Route,
   type RouteName,
   routes,
@@ -21,7 +22,12 @@ import type { Services } from '../services.ts';
 import type { TransferState } from '../transfers/transfers-table.ts';
 import type { Lookup } from './account-rows.ts';
 import type { Caller } from './sessions.ts';
-import { requireDirInScope, requireTransferInScope } from './token-scope.ts';
+import {
+  requireDirInScope,
+  requireFileInScope,
+  requireFilesInScope,
+  requireTransferInScope,
+} from './token-scope.ts';
 
 /** What the most frequent routes need from the database; it is read in the query that identifies the caller. */
 interface RouteData {
@@ -65,10 +71,7 @@ interface Hooks {
 }
 
 /** Returns the hooks of each route. */
-export function authentication(
-  app: FastifyInstance,
-  { sessions, metadata, tokenScope }: Services,
-): (route: RouteName) => Hooks {
+export function authentication(app: FastifyInstance, { sessions, metadata }: Services) {
   app.decorateRequest('caller');
   app.decorateRequest('found');
   const file = ({ file_id, idx }: Params) => metadata.files.lookUp(file_id, volumeNumber(idx));
@@ -84,7 +87,7 @@ export function authentication(
     complete: transfer,
     cancel: transfer,
   };
-  return (name) => {
+  return (name: RouteName): Hooks => {
     const route: Route = routes[name];
     const { access, folder = [] } = route;
     if (access === 'open') return { onRequest: [], preHandler: [] };
@@ -98,11 +101,12 @@ export function authentication(
       request.found = found;
       const ownFile = folder.includes('own file');
       if (ownFile || folder.includes('file'))
-        await tokenScope.requireFile(caller, params.file_id, { own: ownFile });
+        await requireFileInScope(metadata, caller, params.file_id, ownFile);
       const own = folder.includes('own transfer');
-      if (found.transfer) requireTransferInScope(caller, found.transfer, { own });
-      else if (own || folder.includes('transfer'))
-        await tokenScope.requireTransfer(caller, params.transfer_id, { own });
+      if (isRestricted(caller) && (own || found.transfer || folder.includes('transfer'))) {
+        const transfer = found.transfer ?? (await metadata.transfers.state(params.transfer_id));
+        requireTransferInScope(caller, transfer, { own });
+      }
     };
 
     const authenticate: Hook = async (request) => {
@@ -121,7 +125,7 @@ export function authentication(
     if (folder.includes('target'))
       preHandler.push(async ({ caller, body }) => requireDirInScope(caller, targetDir(body as DirTarget)));
     if (folder.includes('files'))
-      preHandler.push(({ caller, body }) => tokenScope.requireFiles(caller, (body as FilesBody).files));
+      preHandler.push(({ caller, body }) => requireFilesInScope(metadata, caller, (body as FilesBody).files));
     if (folder.includes('list')) preHandler.push(async (request) => limitListToScope(request));
     return { identify, onRequest: [authenticate], preHandler };
   };

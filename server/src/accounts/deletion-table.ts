@@ -72,12 +72,7 @@ export class DeletionsTable extends Queries {
   }
 
   /** Removes such an upload if it still is one. `keepVolumes`: they belong to a file of another database. */
-  removeTransfer(
-    account: PendingDeletion,
-    transferId: string,
-    now: number,
-    keepVolumes: boolean,
-  ): Promise<void> {
+  removeTransfer(account: PendingDeletion, transferId: string, now: number, keepVolumes: boolean) {
     return this.#step(account, undefined, async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (!row || row.status === 'done' || (row.owner ?? row.creator) !== account.username) return;

@@ -81,10 +81,8 @@ export class Factors {
   }
 
   /** The challenge for a passkey that signs in by itself; the account is not known yet. */
-  async challenge(): Promise<PasskeyRequest> {
-    const { passkeys } = this.#deps;
-    passkeys.requireOrigin();
-    return (await passkeys.request({ purpose: 'enter' }, []))!;
+  challenge(): Promise<PasskeyRequest> {
+    return this.#deps.passkeys.request({ purpose: 'enter' }, []);
   }
 
   async loginWithPasskey({ passkey, device }: PasskeyEntry, address: LoginAddress): Promise<Session> {
@@ -100,8 +98,7 @@ export class Factors {
   async requestNewPasskey({ username, accountId }: Caller): Promise<NewPasskeyRequest> {
     const { metadata, passkeys } = this.#deps;
     requireRegistered(username);
-    passkeys.requireOrigin();
-    return (await passkeys.requestNew(accountId, await metadata.passkeys.list(accountId)))!;
+    return passkeys.requestNew(accountId, await metadata.passkeys.list(accountId));
   }
 
   /** Makes the passkey a second factor. If the key bag with an entry for it comes along, it can also sign in by itself. */

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '../operator/audit-table.ts';
-import { countUpToLimit, Queries, type Sql } from '../platform/sql/sql.ts';
+import { countUpToLimit, exists, Queries, type Sql } from '../platform/sql/sql.ts';
 import { notInvited } from './refusals.ts';
 
 export interface InvitationRow {
@@ -13,12 +13,7 @@ export interface InvitationRow {
 const COLUMNS = 'id, note, quota_bytes, created_at, expires_at';
 
 /** Uses up an invitation in the transaction that creates the account; throws if another registration has used it. */
-export async function useInvitation(
-  tx: Sql,
-  tokenHash: string,
-  username: string,
-  now: number,
-): Promise<void> {
+export async function useInvitation(tx: Sql, tokenHash: string, username: string, now: number) {
   const [row] = await tx.execute<InvitationRow>(
     `DELETE FROM invitations WHERE token_hash = ? AND expires_at > ? RETURNING ${COLUMNS}`,
     ...[tokenHash, now],
@@ -42,9 +37,9 @@ export class InvitationsTable extends Queries {
     });
   }
 
-  async isValid(tokenHash: string, now: number): Promise<boolean> {
+  isValid(tokenHash: string, now: number): Promise<boolean> {
     const text = 'SELECT 1 FROM invitations WHERE token_hash = ? AND expires_at > ?';
-    return (await this.sql.query(text, tokenHash, now)).length > 0;
+    return exists(this.sql, text, tokenHash, now);
   }
 
   /** Invitations that can still be used, ordered by id. */

@@ -152,7 +152,7 @@ export class LoginCheck {
     const { passkeys } = this.#deps;
     const row = known.find(({ credential_id }) => credential_id === answer.id);
     if (!row || passkeys.origin === undefined) return undefined;
-    const subject = { purpose: 'second' as const, accountId: row.account_id };
+    const subject = { purpose: 'second', accountId: row.account_id } as const;
     return passkeys.verify(answer, row, subject, { userVerified: false });
   }
 
@@ -168,9 +168,11 @@ export class LoginCheck {
   ): Promise<ApiError> {
     const factors: Factor[] = totp_secret === null ? [] : ['totp'];
     if (known.length > 0) factors.push('passkey');
-    const subject = { purpose: 'second' as const, accountId };
-    const passkey = known.length > 0 ? await this.#deps.passkeys.request(subject, known) : undefined;
-    return new ApiError(status, message, { extra: { factors, ...(passkey && { passkey }) } });
+    const { passkeys } = this.#deps;
+    if (known.length === 0 || passkeys.origin === undefined)
+      return new ApiError(status, message, { extra: { factors } });
+    const passkey = await passkeys.request({ purpose: 'second', accountId }, known);
+    return new ApiError(status, message, { extra: { factors, passkey } });
   }
 
   /** For a second factor that was right but was used by another request at the same moment. */

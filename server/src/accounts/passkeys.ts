@@ -80,37 +80,28 @@ export class Challenges {
 
 type ReadPasskey = Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'> & UsedChallenge;
 
-interface Options {
-  /** The address of the page as browsers see it. The Host header is never trusted for this. */
-  origin: string | undefined;
-  secret: () => Promise<string>;
-  now: () => number;
-}
-
 /** Makes requests for passkeys and verifies their answers. */
 export class Passkeys {
+  /** The address of the page as browsers see it. The Host header is never trusted for this. */
   readonly origin: string | undefined;
   readonly #challenges: Challenges;
 
-  constructor({ origin, secret, now }: Options) {
+  constructor(origin: string | undefined, challenges: Challenges) {
     this.origin = origin;
-    this.#challenges = new Challenges(secret, now);
+    this.#challenges = challenges;
   }
 
-  /** Undefined if passkeys cannot be used: the server does not know its own address. */
-  async request(subject: ChallengeSubject, known: PasskeyRow[]): Promise<PasskeyRequest | undefined> {
-    if (this.origin === undefined) return undefined;
+  async request(subject: ChallengeSubject, known: PasskeyRow[]): Promise<PasskeyRequest> {
     return {
+      rp_id: new URL(this.requireOrigin()).hostname,
       challenge: await this.#challenges.make(subject),
-      rp_id: new URL(this.origin).hostname,
       expires_in: limits.passkeys.seconds,
       passkeys: known.map(({ credential_id }) => credential_id),
     };
   }
 
-  async requestNew(accountId: string, known: PasskeyRow[]): Promise<NewPasskeyRequest | undefined> {
-    const request = await this.request({ purpose: 'add', accountId }, known);
-    return request && { ...request, user_id: handleOf(accountId) };
+  async requestNew(accountId: string, known: PasskeyRow[]): Promise<NewPasskeyRequest> {
+    return { ...(await this.request({ purpose: 'add', accountId }, known)), user_id: handleOf(accountId) };
   }
 
   /** Reads a new passkey of this account from its attestation. */

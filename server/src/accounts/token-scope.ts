@@ -1,45 +1,35 @@
+/**
+ * What a token with restrictions may touch: only its directory, only what it has uploaded. Whether it may use a route at all
+ * was checked before (`whyDenied`); that a thing exists and belongs to the account is checked afterwards, by its owner's code.
+ */
 import { isRestricted } from '@szafa/protocol';
 import type { Metadata } from '../metadata.ts';
 import { OutOfScope } from '../platform/http/api-error.ts';
 import type { TransferState } from '../transfers/transfers-table.ts';
 import type { Caller } from './sessions.ts';
 
-/**
- * What a token with restrictions may touch: only its directory, only what it has uploaded. Whether it may use a route at all
- * was checked before (`whyDenied`); that a thing exists and belongs to the account is checked afterwards, by its owner's code.
- */
-export class TokenScope {
-  readonly #metadata: Pick<Metadata, 'files' | 'transfers'>;
+type Tables = Pick<Metadata, 'files' | 'transfers'>;
 
-  constructor(metadata: Pick<Metadata, 'files' | 'transfers'>) {
-    this.#metadata = metadata;
-  }
+/** `own`: a token without the scope full may only add to files that it has uploaded. */
+export async function requireFileInScope(
+  { files, transfers }: Tables,
+  { username, onlyDir, scope, sessionId }: Caller,
+  fileId: string,
+  own: boolean,
+): Promise<void> {
+  const ownOnly = own && scope !== 'full';
+  if (onlyDir === null && !ownOnly) return;
+  const [file] = await files.locations([fileId]);
+  if (file?.owner !== username) return;
+  if (onlyDir !== null && file.dir_id !== onlyDir) throw otherDirectory();
+  if (ownOnly && (await transfers.creatorSession(fileId)) !== sessionId)
+    throw new OutOfScope('this token can only add to files it has uploaded; this needs the scope full');
+}
 
-  /** `own`: a token without the scope full may only add to files that it has uploaded. */
-  async requireFile(
-    { username, onlyDir, scope, sessionId }: Caller,
-    fileId: string,
-    { own = false } = {},
-  ): Promise<void> {
-    const ownOnly = own && scope !== 'full';
-    if (onlyDir === null && !ownOnly) return;
-    const [file] = await this.#metadata.files.locations([fileId]);
-    if (file?.owner !== username) return;
-    if (onlyDir !== null && file.dir_id !== onlyDir) throw otherDirectory();
-    if (ownOnly && (await this.#metadata.transfers.creatorSession(fileId)) !== sessionId)
-      throw new OutOfScope('this token can only add to files it has uploaded; this needs the scope full');
-  }
-
-  async requireFiles({ username, onlyDir }: Caller, ids: string[]): Promise<void> {
-    if (onlyDir === null) return;
-    const files = await this.#metadata.files.locations(ids);
-    if (files.some(({ owner, dir_id }) => owner === username && dir_id !== onlyDir)) throw otherDirectory();
-  }
-
-  async requireTransfer(caller: Caller, transferId: string, { own = false } = {}): Promise<void> {
-    if (isRestricted(caller))
-      requireTransferInScope(caller, await this.#metadata.transfers.state(transferId), { own });
-  }
+export async function requireFilesInScope({ files }: Tables, { username, onlyDir }: Caller, ids: string[]) {
+  if (onlyDir === null) return;
+  const found = await files.locations(ids);
+  if (found.some(({ owner, dir_id }) => owner === username && dir_id !== onlyDir)) throw otherDirectory();
 }
 
 /**

@@ -174,13 +174,7 @@ export class AccountsTable extends Queries {
    * Opens a session after the login check. False if password or factors have changed since, the code or the challenge has
    * been used, or the account is gone.
    */
-  openSession(
-    username: string,
-    passwordHash: string,
-    session: LoginSession,
-    now: number,
-    used?: UsedFactor,
-  ): Promise<boolean> {
+  openSession(username: string, passwordHash: string, session: LoginSession, now: number, used?: UsedFactor) {
     return this.sql.transaction(async (tx) => {
       const [code, passkey] = used && 'step' in used ? [used, undefined] : [undefined, used];
       const own = 'username = ? AND password_hash = ? AND deleting_since IS NULL';

@@ -127,12 +127,7 @@ export class Accounts {
   }
 
   /** Sets a new password and the keys that it opens, and ends all other sessions. Returns the keys' ETag, if there are any. */
-  async changePassword(
-    caller: Caller,
-    body: PasswordBody,
-    condition: KeysCondition,
-    address: LoginAddress,
-  ): Promise<string | undefined> {
+  async changePassword(caller: Caller, body: PasswordBody, condition: KeysCondition, address: LoginAddress) {
     const { metadata, now, loginCheck } = this.#deps;
     const { username, token } = caller;
     requireRegistered(username);
@@ -187,11 +182,7 @@ export class Accounts {
   }
 
   /** Second step of a recovery: sets password, keys and recovery key, and opens a session. */
-  async finishRecovery(
-    body: FinishRecoveryBody,
-    condition: KeysCondition,
-    { network }: LoginAddress,
-  ): Promise<{ session: Session; tag: string }> {
+  async finishRecovery(body: FinishRecoveryBody, condition: KeysCondition, { network }: LoginAddress) {
     const { metadata, now, loginCheck } = this.#deps;
     if (condition.isMissing) throw conditionMissing();
     const password = checkPassword(body.password);

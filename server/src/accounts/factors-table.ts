@@ -182,10 +182,8 @@ export class PasskeysTable extends Queries {
   remove(credentialId: string, by: ProvenAccount & { tokenHash: string }, keys?: string) {
     return this.sql.transaction(async (tx) => {
       const accountId = await lockWithKeys(tx, by, keys);
-      const [removed] = await tx.execute<{ name: string }>(
-        'DELETE FROM passkeys WHERE credential_id = ? AND account_id = ? RETURNING name',
-        ...[credentialId, accountId],
-      );
+      const text = 'DELETE FROM passkeys WHERE credential_id = ? AND account_id = ? RETURNING name';
+      const [removed] = await tx.execute<{ name: string }>(text, credentialId, accountId);
       if (!removed) throw new ApiError(404, 'you have no such passkey');
       await endSessionsOf(tx, by.username, credentialId, by.tokenHash);
       const detail = `passkey: ${removed.name}`;
@@ -194,12 +192,7 @@ export class PasskeysTable extends Queries {
   }
 
   /** Opens a session for a passkey that signed in by itself; undefined if it does not count, or the account is gone. */
-  openSession(
-    { account_id: accountId }: PasskeyRow,
-    used: UsedPasskey,
-    session: LoginSession,
-    now: number,
-  ): Promise<{ username: string } | undefined> {
+  openSession({ account_id: accountId }: PasskeyRow, used: UsedPasskey, session: LoginSession, now: number) {
     return this.sql.transaction(async (tx) => {
       // Locked before the passkey, as everywhere: a removal of the passkey that waits here ends this session as well.
       const [row] = await tx.query<{ username: string }>(

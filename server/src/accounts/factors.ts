@@ -61,11 +61,7 @@ export class Factors {
   }
 
   /** Any second factor will do: one that opens the account may change what opens it. */
-  async removeTotp(
-    { username }: Caller,
-    { password, code, passkey }: TotpOffBody,
-    address: LoginAddress,
-  ): Promise<void> {
+  async removeTotp({ username }: Caller, { password, code, passkey }: TotpOffBody, address: LoginAddress) {
     const { metadata, loginCheck, now } = this.#deps;
     requireRegistered(username);
     const isOff = new ApiError(404, 'codes are not on');

@@ -9,7 +9,7 @@ import {
 } from '@szafa/protocol';
 import { ApiError } from '../platform/http/api-error.ts';
 import { iso, isoOrNull } from '../platform/time.ts';
-import type { NewPasskey, PasskeyRow, UsedChallenge, UsedPasskey } from './factors-table.ts';
+import type { PasskeyRow, UsedChallenge, UsedPasskey } from './factors-table.ts';
 import { unusablePasskey } from './refusals.ts';
 
 /** The algorithms that authenticators use: ES256, Ed25519, RS256. */
@@ -78,8 +78,6 @@ export class Challenges {
   }
 }
 
-type ReadPasskey = Pick<NewPasskey, 'credential_id' | 'public_key' | 'counter'> & UsedChallenge;
-
 /** Makes requests for passkeys and verifies their answers. */
 export class Passkeys {
   /** The address of the page as browsers see it. The Host header is never trusted for this. */
@@ -105,10 +103,7 @@ export class Passkeys {
   }
 
   /** Reads a new passkey of this account from its attestation. */
-  async read(
-    accountId: string,
-    { client_data, attestation }: { client_data: string; attestation: string },
-  ): Promise<ReadPasskey> {
+  async read(accountId: string, { client_data, attestation }: { client_data: string; attestation: string }) {
     const origin = this.requireOrigin();
     const answered = await this.#readChallenge(client_data, { purpose: 'add', accountId });
     if (!answered) throw unusablePasskey();

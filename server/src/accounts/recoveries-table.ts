@@ -20,10 +20,8 @@ export class RecoveriesTable extends Queries {
       );
       if (!row) return false;
       await endRecoveries(tx, row.account_id);
-      await tx.execute(
-        'INSERT INTO recovery_tokens (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
-        ...[tokenHash, row.account_id, expiresAt],
-      );
+      const text = 'INSERT INTO recovery_tokens (token_hash, account_id, expires_at) VALUES (?, ?, ?)';
+      await tx.execute(text, tokenHash, row.account_id, expiresAt);
       return true;
     });
   }

@@ -111,12 +111,7 @@ export class SessionsTable extends Queries {
   }
 
   /** Creates a token for the session with the token `maker`, which it remembers, with the passkey behind it; returns its id. */
-  create(
-    session: NewSession,
-    maker: string,
-    most: number = limits.tokens,
-    mostEntries?: number,
-  ): Promise<string> {
+  create(session: NewSession, maker: string, most: number = limits.tokens, mostEntries?: number) {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);

@@ -68,13 +68,7 @@ const INSERT = `INSERT INTO dirs (owner, name, created_at) VALUES (?, ?, ?)
 
 export class DirectoriesTable extends Queries {
   /** Returns undefined if the owner has a directory with this name. */
-  create(
-    owner: string,
-    name: string,
-    now: number,
-    accountId = ADMIN_ACCOUNT,
-    most: number = limits.dirs,
-  ): Promise<number | undefined> {
+  create(owner: string, name: string, now: number, accountId = ADMIN_ACCOUNT, most: number = limits.dirs) {
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
       const [row] = await tx.execute<{ dir_id: number }>(INSERT, owner, name, now);

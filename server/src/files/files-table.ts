@@ -56,10 +56,7 @@ export interface ListOptions {
 }
 
 /** SELECT of the caller's files, or of those in one directory; a condition may follow. */
-export function selectList(
-  caller: string,
-  { dirId, headers }: Pick<ListOptions, 'dirId' | 'headers'>,
-): { select: string; params: Value[] } {
+export function selectList(caller: string, { dirId, headers }: Pick<ListOptions, 'dirId' | 'headers'>) {
   const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
   // For the directory's owner, then for the file's.
   const params: Value[] = caller === ADMIN ? [caller] : [caller, caller];
@@ -108,10 +105,8 @@ export class FilesTable extends Queries {
   }
 
   locations(ids: string[]): Promise<FileLocation[]> {
-    return this.sql.query<FileLocation>(
-      `SELECT owner, dir_id FROM files WHERE file_id ${this.sql.dialect.inJsonList}`,
-      JSON.stringify(ids.filter(isFileId)),
-    );
+    const text = `SELECT owner, dir_id FROM files WHERE file_id ${this.sql.dialect.inJsonList}`;
+    return this.sql.query<FileLocation>(text, JSON.stringify(ids.filter(isFileId)));
   }
 
   /** Those of these files that exist and are not in the trash, unordered. */
@@ -126,10 +121,8 @@ export class FilesTable extends Queries {
   /** The file and one of its volumes, in one query. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
     const { start, block, parse } = readableAt(idx);
-    const [row] = await this.sql.query<ReadableRow>(
-      `SELECT ${READABLE} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ? AND f.trashed_at = 0`,
-      ...[start, block, fileId],
-    );
+    const text = `SELECT ${READABLE} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ? AND f.trashed_at = 0`;
+    const [row] = await this.sql.query<ReadableRow>(text, start, block, fileId);
     return row && parse(row);
   }
 
@@ -181,9 +174,7 @@ export class FilesTable extends Queries {
   list(caller: string, options: ListOptions): Promise<FileListRow[]> {
     const { before = Number.MAX_SAFE_INTEGER, limit } = options;
     const { select, params } = selectList(caller, options);
-    return this.sql.query<FileListRow>(
-      `${select} AND f.trashed_at = 0 AND f.seq < ? ORDER BY f.seq DESC LIMIT ?`,
-      ...[...params, before, limit],
-    );
+    const text = `${select} AND f.trashed_at = 0 AND f.seq < ? ORDER BY f.seq DESC LIMIT ?`;
+    return this.sql.query<FileListRow>(text, ...params, before, limit);
   }
 }

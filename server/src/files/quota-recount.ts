@@ -52,10 +52,8 @@ export function repairUsage(sql: Sql, owner: string): Promise<void> {
   return sql.transaction(async (tx) => {
     // The row of all directories stays, to keep its `rev`.
     const zeros = SUMS.map((name) => `${name} = 0`).join(', ');
-    await tx.execute(
-      `UPDATE usage SET ${zeros}, rev = rev + 1 WHERE owner = ? AND dir_id = ${ALL_DIRS}`,
-      owner,
-    );
+    const text = `UPDATE usage SET ${zeros}, rev = rev + 1 WHERE owner = ? AND dir_id = ${ALL_DIRS}`;
+    await tx.execute(text, owner);
     await tx.execute(`DELETE FROM usage WHERE owner = ? AND dir_id <> ${ALL_DIRS}`, owner);
     await tx.execute(
       `${INSERT_USAGE} SELECT ${COLUMNS}, 1 FROM (${recount('owner = ?')}) AS recounted WHERE true ${ADD_TO_USAGE}`,

@@ -132,12 +132,7 @@ export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
  * Whether the owner, with `more`, exceeds the quota or the allowance for enc_params and thumbnails. `usual` is the quota of owners that
  * have none of their own.
  */
-export async function isOverQuota(
-  tx: Sql,
-  owner: string,
-  usual: number,
-  more = { counted: 0, extra: 0 },
-): Promise<boolean> {
+export async function isOverQuota(tx: Sql, owner: string, usual: number, more = { counted: 0, extra: 0 }) {
   const { counted, extra, quota } = await usageWithOpenTransfers(tx, owner);
   if (counted + BigInt(more.counted) > BigInt(quota ?? usual)) return true;
   return extra + BigInt(more.extra) > BigInt(extraAllowance(quota ?? usual));
@@ -157,10 +152,7 @@ type UsageTotals = Record<
 > & { quota: number | null };
 
 /** Files, unfinished clones and open transfers. A transfer counts for its creator until it is completed, then for its new owner. */
-async function usageWithOpenTransfers(
-  tx: Sql,
-  owner: string,
-): Promise<{ counted: bigint; extra: bigint; quota: number | null }> {
+async function usageWithOpenTransfers(tx: Sql, owner: string) {
   // One statement: otherwise a transfer that completes between two of them would not count.
   const [row] = await tx.query<UsageTotals>(
     `SELECT ${total('counted_high')} AS high, ${total('counted_low')} AS low,

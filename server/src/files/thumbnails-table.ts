@@ -32,10 +32,8 @@ export class ThumbnailsTable extends Queries {
   /** `growth`: bytes that the allowance counts. */
   #change(update: string, fileId: string, volume: Volume, growth: number, quota?: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.execute<{ rev: number; owner: string }>(
-        `${update} AND file_id = ? RETURNING rev, owner`,
-        ...[entryOf(volume), fileId],
-      );
+      const text = `${update} AND file_id = ? RETURNING rev, owner`;
+      const [row] = await tx.execute<{ rev: number; owner: string }>(text, entryOf(volume), fileId);
       if (!row) return false;
       await markStale(tx, fileId, row.rev);
       await addExtra(tx, row.owner, growth);

@@ -31,10 +31,8 @@ export class TrashTable extends Queries {
       const changed = own.filter(({ trashed_at }) => trashed_at > 0 !== trashedAt > 0);
       if (changed.length === 0) return [];
       const list = JSON.stringify(changed.map(({ file_id }) => file_id));
-      await tx.execute(
-        `UPDATE files SET trashed_at = ?, rev = rev + 1 WHERE file_id ${tx.dialect.inJsonList}`,
-        ...[trashedAt, list],
-      );
+      const text = `UPDATE files SET trashed_at = ?, rev = rev + 1 WHERE file_id ${tx.dialect.inJsonList}`;
+      await tx.execute(text, trashedAt, list);
       await markManifestsStale(tx, list);
       const moved = (file: LockedFile) => countedIn({ ...file, trashed_at: trashedAt });
       const moves = changed.map((file) => ({ ...file, from: countedIn(file), to: moved(file) }));

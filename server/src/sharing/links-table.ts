@@ -43,11 +43,8 @@ export abstract class LinksTable<Row> extends Queries {
   end(id: string, now: number, actor: Actor, owner?: string): Promise<boolean> {
     const { table, noun } = this;
     return this.sql.transaction(async (tx) => {
-      const link = await first<{ owner: string; ended_at: number | null; own: string }>(
-        tx,
-        `SELECT owner, ended_at, own FROM ${table} WHERE id = ? ${tx.dialect.forUpdate}`,
-        id,
-      );
+      const text = `SELECT owner, ended_at, own FROM ${table} WHERE id = ? ${tx.dialect.forUpdate}`;
+      const link = await first<{ owner: string; ended_at: number | null; own: string }>(tx, text, id);
       if (!link || link.own === '' || (owner !== undefined && link.owner !== owner)) return false;
       if (owner !== undefined) await tx.execute(`UPDATE ${table} SET own = '' WHERE id = ?`, id);
       if (link.ended_at !== null) return owner !== undefined;

@@ -1,4 +1,4 @@
-import { type Ending, limits, type NewTransfer, type RequestBody } from '@szafa/protocol';
+import { limits, type NewTransfer, type RequestBody } from '@szafa/protocol';
 import { requireLiveAccount } from '../accounts/account-rows.ts';
 import { limitAudit, recordAudit } from '../operator/audit-table.ts';
 import { ApiError } from '../platform/http/api-error.ts';
@@ -123,11 +123,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
   }
 
   /** Undefined if there is no such request, or the caller does not know the link. */
-  async find(
-    id: string,
-    accessHash: string,
-    now: number,
-  ): Promise<ActiveRequest | { ending: Ending } | undefined> {
+  async find(id: string, accessHash: string, now: number) {
     const row = await first<ActiveRequest & LinkState & { access_hash: string }>(
       this.sql,
       `SELECT l.owner, l.account_id, l.header, l.access_hash, l.files, l.bytes, l.expires_at, l.end_reason, ${BEGUN}

@@ -30,10 +30,8 @@ export async function copyShareParts(from: Sql, to: Sql, id: string): Promise<vo
   const files = await from.query<{ file_id: string }>(ordered, id);
   const ids = files.map(({ file_id }) => file_id);
   await insertFiles(to, id, ids);
-  const tickets = await from.query<Record<(typeof TICKET_COLUMNS)[number], Value>>(
-    `SELECT ${TICKET_COLUMNS.join(', ')} FROM share_tickets WHERE share_id = ?`,
-    id,
-  );
+  const text = `SELECT ${TICKET_COLUMNS.join(', ')} FROM share_tickets WHERE share_id = ?`;
+  const tickets = await from.query<Record<(typeof TICKET_COLUMNS)[number], Value>>(text, id);
   const insert = insertInto('share_tickets', TICKET_COLUMNS);
   for (const { ticket_hash, expires_at, address } of tickets)
     await to.execute(insert, id, ticket_hash, expires_at, address);

@@ -63,11 +63,8 @@ export class SharesTable extends LinksTable<ShareRow> {
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
       await takeNamedLock(tx, `shares ${accountId}`);
-      const same = await first<Record<string, string | null>>(
-        tx,
-        'SELECT account_id, header, access_hash, recipient, letter FROM shares WHERE id = ?',
-        id,
-      );
+      const text = 'SELECT account_id, header, access_hash, recipient, letter FROM shares WHERE id = ?';
+      const same = await first<Record<string, string | null>>(tx, text, id);
       if (same) {
         const own = same['account_id'] === accountId && same['header'] === header;
         const toSame = same['recipient'] === username && same['letter'] === letter;
@@ -100,20 +97,15 @@ export class SharesTable extends LinksTable<ShareRow> {
 
   /** Lists the shares of an account, without those that the owner ended. `present`: its files that still exist. */
   list(owner: string): Promise<(ShareRow & { own: string; present: number })[]> {
-    return this.sql.query(
-      `SELECT ${this.columns}, l.own, ${PRESENT} FROM shares l WHERE l.owner = ? AND l.own <> ''`,
-      owner,
-    );
+    const text = `SELECT ${this.columns}, l.own, ${PRESENT} FROM shares l WHERE l.owner = ? AND l.own <> ''`;
+    return this.sql.query(text, owner);
   }
 
   /** Replaces the owner's note if it has the digest `match`; false if the owner has no such share. */
   writeOwn(id: string, owner: string, own: string, match: string): Promise<'written' | 'changed' | false> {
     return this.sql.transaction(async (tx) => {
-      const share = await first<{ own: string }>(
-        tx,
-        `SELECT own FROM shares WHERE id = ? AND owner = ? AND own <> '' ${tx.dialect.forUpdate}`,
-        ...[id, owner],
-      );
+      const text = `SELECT own FROM shares WHERE id = ? AND owner = ? AND own <> '' ${tx.dialect.forUpdate}`;
+      const share = await first<{ own: string }>(tx, text, id, owner);
       if (!share) return false;
       if (hash('sha256', share.own, 'hex') !== match) return 'changed';
       await tx.execute('UPDATE shares SET own = ? WHERE id = ?', own, id);
@@ -126,11 +118,7 @@ export class SharesTable extends LinksTable<ShareRow> {
   }
 
   /** Undefined if there is no such share, or `access` does not open it. */
-  async find(
-    id: string,
-    access: ShareAccess,
-    now: number,
-  ): Promise<ActiveShare | { ending: Ending } | undefined> {
+  async find(id: string, access: ShareAccess, now: number) {
     type Row = ActiveShare & LinkState & { access_hash: string | null; recipient_id: string | null };
     const row = await first<Row>(
       this.sql,

@@ -173,12 +173,7 @@ export class Shares extends Links<Dependencies> {
   }
 
   /** `from` applies to visitors; a share for one account has no other visitors to protect. */
-  async #take(
-    id: string,
-    ticket: string,
-    find: () => Promise<ActiveShare>,
-    from?: AddressLimit,
-  ): Promise<string> {
+  async #take(id: string, ticket: string, find: () => Promise<ActiveShare>, from?: AddressLimit) {
     await find();
     const taken = await this.deps.metadata.shares.takeTicket(id, hashToken(ticket), Date.now(), { from });
     if (taken === 'used up') throw this.ended('used up');

@@ -48,10 +48,8 @@ export function fileHandlers(services: Services, countOut: (bytes: number) => vo
       return { ok: true, dir_id };
     },
 
-    listFiles: (request, reply) => {
-      const query = listQuery(request);
-      return sendList(fileList(metadata.files, request.caller.username, query), query, reply);
-    },
+    listFiles: (request, reply) =>
+      sendList(request, reply, (caller, query) => fileList(metadata.files, caller, query)),
     deleteFile: async ({ caller, params: { file_id } }) => {
       await files.remove(file_id, caller.username);
       return { ok: true, file_id };
@@ -73,11 +71,8 @@ export function fileHandlers(services: Services, countOut: (bytes: number) => vo
     restoreFiles: done(async ({ caller, body }) =>
       requireAll(await trash.restore(caller.username, body.files)),
     ),
-    listTrash: (request, reply) => {
-      const query = listQuery(request);
-      const list = trashList(trash, request.caller.username, query, config.trashMs);
-      return sendList(list, query, reply);
-    },
+    listTrash: (request, reply) =>
+      sendList(request, reply, (caller, query) => trashList(trash, caller, query, config.trashMs)),
     readTrashed: async ({ caller, params }) => {
       const file = await metadata.files.get(params.file_id);
       if (!file || !isOwn(caller.username, file) || file.trashed_at === 0) throw unknownFile();
@@ -128,15 +123,17 @@ function isWhole({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.range === undefined && headers['if-none-match'] === undefined;
 }
 
-function listQuery({ query, caller }: FastifyRequest): FilesQuery {
-  const filesQuery = query as FilesQuery;
-  if (filesQuery.headers !== undefined && caller.scope === 'append')
-    throw new OutOfScope('tokens with the scope append cannot read headers; leave out "headers"');
-  return filesQuery;
-}
-
 /** Sends one page if a limit is given, otherwise the whole list. */
-async function sendList(list: FileList, query: FilesQuery, reply: FastifyReply): Promise<unknown> {
+async function sendList(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  open: (caller: string, query: FilesQuery) => FileList,
+): Promise<unknown> {
+  const { caller } = request;
+  const query = request.query as FilesQuery;
+  if (query.headers !== undefined && caller.scope === 'append')
+    throw new OutOfScope('tokens with the scope append cannot read headers; leave out "headers"');
+  const list = open(caller.username, query);
   const { limit } = query;
   if (limit !== undefined) return readPage(list, { ...query, limit });
   return reply.type('application/json; charset=utf-8').send(await streamList(list, query));

@@ -376,7 +376,7 @@ suite('a hostile service and the command', { concurrency: 3 }, () => {
     const path = join(device.path('config'), pin!);
     const seen = await readFile(path, 'utf8');
     await writeFile(path, seen.replace('"rev":1', '"rev":2'));
-    await refused(/is an older one \(1, 2 was seen before\)/);
+    await refused(/an older key bag \(1\) than before \(2\)/);
     await writeFile(path, seen);
     between.status = (at, status) => (at === '/api/account/keys' ? 404 : status);
     await refused(/has no keys, but it had them before/);

@@ -68,8 +68,8 @@ const LONG = [
   // A process, and often a derivation of keys, for each of many commands; client/test has the rules, tests/blackbox what the server
   // does. And a restart for each step at which a server is killed: tests/faults/kills kills it anywhere in every run.
   // cli/test has what is compared before a transfer, and what becomes of a recovery key and a session; client/test/account-attacks what a
-  // server gets of a password.
-  /^tests\/cross\/(at-once|compare|factor|keys|keys-attacks|memory|tokens)\.test/,
+  // server gets of a password, client/test/account-shares shares with an account, and tests/blackbox/operator-accounts invitations.
+  /^tests\/cross\/(account-shares|at-once|compare|factor|invitations|keys|keys-attacks|memory|tokens)\.test/,
   /^tests\/attacks\/(hostile-link|hostile-service|logins|store)\.test/,
   /^tests\/released\//,
   /^tests\/(consumer\/openapi|faults\/memory|faults\/steps)\.test/,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { freshName, register, useService } from '../harness/index.ts';
+import { freshName, register, useService, usually } from '../harness/index.ts';
 import { PASSWORD, registered, useDevice } from './account.ts';
 import { assertError, Device } from './device.ts';
 
@@ -123,7 +123,9 @@ suite('szafa: accounts', { concurrency: 3 }, () => {
     assertError(wrong, 12, /login was refused/);
   });
 
-  test('SZ_TOKEN takes the place of a session, with the password for the keys', async () => {
+  test('SZ_TOKEN takes the place of a session, with the password for the keys', {
+    skip: usually('for test:long', false),
+  }, async () => {
     const { device } = shared;
     const SZ_TOKEN = (await device.ok(['token'])).stdout.trim();
     const env = { SZ_TOKEN, SZ_CONFIG: device.path('token-only'), SZ_USER: '' };
@@ -163,7 +165,9 @@ suite('szafa: accounts', { concurrency: 3 }, () => {
     assert.equal((await device.ok(['get', 'deep', '-o', '-'])).stdout, 'secret');
   });
 
-  test('an account of another client: the raw password logs in, a passphrase seals', async () => {
+  test('an account of another client: the raw password logs in, a passphrase seals', {
+    skip: usually('for test:long', false),
+  }, async () => {
     await using stack = new AsyncDisposableStack();
     const other = await register(service);
     const device = await Device.make(service.url, { SZ_USER: other.username });

@@ -134,7 +134,7 @@ suite('szafa put: files that change', { concurrency: 2 }, () => {
   test('whatever a writer does, what is stored is a state that the file had, or begins like one', async () => {
     await using stack = new AsyncDisposableStack();
     const device = await withFolder(stack);
-    for (let run = 0; run < usually(4, 12); run++) {
+    for (let run = 0; run < usually(2, 12); run++) {
       const name = `state-${run}`;
       const file = device.path(name);
       await writeFile(file, Buffer.alloc(SIZE, 255));

@@ -149,7 +149,7 @@ suite('szafa: no key and nonce for two plaintexts', () => {
 
   test('in the SDK, at every step, with a file whose identity does not tell that it has changed', async () => {
     let deaths = 0;
-    for (let round = 0; round < usually(10, 60); round++) {
+    for (let round = 0; round < usually(6, 60); round++) {
       const disk = new Disk();
       const bytes = randomBytes(SIZE * (2 + randomInt(5)) - randomInt(2));
       let changed = false;

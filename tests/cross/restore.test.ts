@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { Szafa } from '@szafa/client';
 import { filePages } from '../../client/src/files/calls.ts';
-import { useService } from '../harness/index.ts';
+import { useService, usually } from '../harness/index.ts';
 import { loggedIn, useDevice } from './account.ts';
 import { assertError, Device } from './device.ts';
 import { assertSame, kinds, make, touch } from './exact-tree.ts';
@@ -62,7 +62,9 @@ suite('szafa: exact restores', () => {
     });
   }
 
-  test('a whole tree on another device, again with nothing to do, moved and copied on the server', async () => {
+  test('a whole tree on another device, again with nothing to do, moved and copied on the server', {
+    skip: usually('for test:long', false),
+  }, async () => {
     await using stack = new AsyncDisposableStack();
     const { device } = shared;
     const other = await otherDevice(stack);
@@ -170,7 +172,9 @@ suite('szafa: exact restores', () => {
     assert.deepEqual(await records(device), []);
   });
 
-  test('a private folder is closed until it is whole, also where get was killed, and one that was there stays as it is', async () => {
+  test('a private folder is closed until it is whole, also where get was killed, and one that was there stays as it is', {
+    skip: usually('for test:long', false),
+  }, async () => {
     const { device } = shared;
     mkdirSync(device.path('safe/inner'), { recursive: true });
     writeFileSync(device.path('safe/inner/file'), randomBytes(4_000_000));

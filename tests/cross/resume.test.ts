@@ -182,7 +182,9 @@ suite('szafa: resume', { concurrency: 3 }, () => {
     assert.ok((await stored(device)).equals(bytes));
   });
 
-  test('a network that stays away ends the command, which goes on later', async () => {
+  test('a network that stays away ends the command, which goes on later', {
+    skip: usually('for test:long', false),
+  }, async () => {
     await using stack = new AsyncDisposableStack();
     const { device, between } = await onLine(stack);
     const bytes = await film(device);

@@ -8,7 +8,7 @@ import { assertTidyAfterCrash } from './disk.ts';
 import { killWorker, workersAnswer, workersOf } from './processes.ts';
 
 const TREE_KILLS = usually(2, 25);
-const WORKER_KILLS = usually(4, 25);
+const WORKER_KILLS = usually(2, 25);
 const ACTORS = 4;
 
 const service = new Service({ env: { SZ_SWEEP_INTERVAL: '1', SZ_WORKERS: '2' } });

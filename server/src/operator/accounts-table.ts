@@ -64,14 +64,11 @@ export class AccountRecords extends Queries {
   }
 
   async activity(username: string): Promise<AccountActivity> {
-    const [sessions] = await this.sql.query<{ count: number; used_at: number | null }>(
-      'SELECT COUNT(*) AS count, MAX(used_at) AS used_at FROM sessions WHERE username = ?',
-      username,
-    );
-    const [passkeys] = await this.sql.query<{ count: number }>(
-      'SELECT COUNT(*) AS count FROM passkeys p JOIN accounts u ON u.account_id = p.account_id WHERE u.username = ?',
-      username,
-    );
+    const text = 'SELECT COUNT(*) AS count, MAX(used_at) AS used_at FROM sessions WHERE username = ?';
+    const [sessions] = await this.sql.query<{ count: number; used_at: number | null }>(text, username);
+    const select =
+      'SELECT COUNT(*) AS count FROM passkeys p JOIN accounts u ON u.account_id = p.account_id WHERE u.username = ?';
+    const [passkeys] = await this.sql.query<{ count: number }>(select, username);
     const [open] = await this.sql.query<{ open: string }>(
       `SELECT ${OPEN_COUNTS} AS open FROM transfers o WHERE o.creator = ? AND o.${NOT_DONE}`,
       username,
@@ -84,12 +81,9 @@ export class AccountRecords extends Queries {
   setLimits(username: string, change: LimitsChange, now: number, actor: Actor): Promise<boolean> {
     const named = limitNames.filter((name) => change[name] !== undefined);
     return this.sql.transaction(async (tx) => {
-      const changed = await tx.execute(
-        `UPDATE accounts SET ${named.map((name) => `${name} = ?`).join(', ')}
-         WHERE username = ? AND deleting_since IS NULL RETURNING username`,
-        ...named.map((name) => change[name]!),
-        username,
-      );
+      const text = `UPDATE accounts SET ${named.map((name) => `${name} = ?`).join(', ')}
+        WHERE username = ? AND deleting_since IS NULL RETURNING username`;
+      const changed = await tx.execute(text, ...named.map((name) => change[name]!), username);
       if (changed.length === 0) return false;
       await markAccountStale(tx, username);
       const detail = named.map((name) => `${name} ${change[name] ?? 'as the settings say'}`).join(', ');
@@ -126,9 +120,7 @@ export class AccountRecords extends Queries {
 
 /** Undefined also for an account that is being deleted. */
 async function lockAccount(tx: Sql, username: string): Promise<{ disabled_at: number | null } | undefined> {
-  const [row] = await tx.query<{ disabled_at: number | null }>(
-    `SELECT disabled_at FROM accounts WHERE username = ? AND deleting_since IS NULL ${tx.dialect.forUpdate}`,
-    username,
-  );
+  const text = `SELECT disabled_at FROM accounts WHERE username = ? AND deleting_since IS NULL ${tx.dialect.forUpdate}`;
+  const [row] = await tx.query<{ disabled_at: number | null }>(text, username);
   return row;
 }

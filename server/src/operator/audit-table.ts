@@ -49,10 +49,8 @@ export async function recordAudit(
   tx: Sql,
   { at, actor = 'account', account, action, detail = '' }: AuditEntry,
 ): Promise<void> {
-  await tx.execute(
-    'INSERT INTO audit_log (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)',
-    ...[at, actor, account, action, detail],
-  );
+  const text = 'INSERT INTO audit_log (at, actor, account, action, detail) VALUES (?, ?, ?, ?, ?)';
+  await tx.execute(text, at, actor, account, action, detail);
 }
 
 const DAY_MS = 86_400_000;
@@ -88,10 +86,8 @@ export class AuditTable extends Queries {
   /** Newest first. */
   list({ account, before = Number.MAX_SAFE_INTEGER, limit }: AuditQuery): Promise<AuditRow[]> {
     const [filter, values] = account === undefined ? ['', []] : ['account = ? AND', [account]];
-    return this.sql.query<AuditRow>(
-      `SELECT ${COLUMNS} FROM audit_log WHERE ${filter} seq < ? ORDER BY seq DESC LIMIT ?`,
-      ...[...values, before, limit],
-    );
+    const text = `SELECT ${COLUMNS} FROM audit_log WHERE ${filter} seq < ? ORDER BY seq DESC LIMIT ?`;
+    return this.sql.query<AuditRow>(text, ...values, before, limit);
   }
 
   async expire(before: number): Promise<void> {

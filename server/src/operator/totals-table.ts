@@ -39,12 +39,9 @@ export class TotalsTable extends Queries {
   }
 
   async accountsAfter(username: string, limit: number): Promise<TotalsPage> {
-    const [row] = await this.sql.query<{ rows: number; last: string | null }>(
-      `SELECT COUNT(*) AS rows, MAX(username) AS last FROM
-         (SELECT username FROM accounts WHERE username > ? ORDER BY username LIMIT ?) AS page`,
-      username,
-      limit,
-    );
+    const text = `SELECT COUNT(*) AS rows, MAX(username) AS last FROM
+        (SELECT username FROM accounts WHERE username > ? ORDER BY username LIMIT ?) AS page`;
+    const [row] = await this.sql.query<{ rows: number; last: string | null }>(text, username, limit);
     return { rows: row!.rows, last: row!.last ?? '' };
   }
 
@@ -56,14 +53,11 @@ export class TotalsTable extends Queries {
   ): Promise<TotalsPage & Pick<Totals, 'files' | 'bytes'>> {
     const dirId = what === 'all' ? ALL_DIRS : TRASH;
     const after = owner === undefined ? '' : 'AND owner > ?';
-    const [row] = await this.sql.query<UsageRow>(
-      `SELECT COUNT(*) AS rows, MAX(owner) AS last, CAST(COALESCE(SUM(files), 0) AS BIGINT) AS files,
-         CAST(COALESCE(SUM(counted_high), 0) AS TEXT) AS high, CAST(COALESCE(SUM(counted_low), 0) AS TEXT) AS low
-       FROM (SELECT owner, files, counted_high, counted_low FROM usage WHERE dir_id = ${dirId} ${after}
-         ORDER BY owner LIMIT ?) AS page`,
-      ...(owner === undefined ? [] : [owner]),
-      limit,
-    );
+    const select = `SELECT COUNT(*) AS rows, MAX(owner) AS last, CAST(COALESCE(SUM(files), 0) AS BIGINT) AS files,
+        CAST(COALESCE(SUM(counted_high), 0) AS TEXT) AS high, CAST(COALESCE(SUM(counted_low), 0) AS TEXT) AS low
+      FROM (SELECT owner, files, counted_high, counted_low FROM usage WHERE dir_id = ${dirId} ${after}
+        ORDER BY owner LIMIT ?) AS page`;
+    const [row] = await this.sql.query<UsageRow>(select, ...(owner === undefined ? [] : [owner]), limit);
     const { rows, last, files, high, low } = row!;
     return { rows, last: last ?? '', files, bytes: joinHalves(high, low) };
   }

@@ -16,13 +16,9 @@ export class ReceivedVolumesTable extends Queries {
     }
     // In ascending order, so that two processes cannot wait for each other.
     for (const [block, bitmap] of [...blocks].sort(([a], [b]) => a - b)) {
-      await this.sql.execute(
-        `INSERT INTO received_volumes (file_id, block, bitmap) VALUES (?, ?, ?)
-         ON CONFLICT (file_id, block) DO UPDATE SET bitmap = received_volumes.bitmap | excluded.bitmap`,
-        fileId,
-        block,
-        bitmap,
-      );
+      const text = `INSERT INTO received_volumes (file_id, block, bitmap) VALUES (?, ?, ?)
+        ON CONFLICT (file_id, block) DO UPDATE SET bitmap = received_volumes.bitmap | excluded.bitmap`;
+      await this.sql.execute(text, fileId, block, bitmap);
     }
   }
 
@@ -30,21 +26,15 @@ export class ReceivedVolumesTable extends Queries {
   async remove(fileId: string, numbers: Iterable<number>): Promise<void> {
     for (const idx of numbers) {
       const bit = 2 ** (idx % BLOCK);
-      await this.sql.execute(
-        'UPDATE received_volumes SET bitmap = bitmap - ? WHERE file_id = ? AND block = ? AND (bitmap & ?) <> 0',
-        bit,
-        fileId,
-        Math.floor(idx / BLOCK),
-        bit,
-      );
+      const text =
+        'UPDATE received_volumes SET bitmap = bitmap - ? WHERE file_id = ? AND block = ? AND (bitmap & ?) <> 0';
+      await this.sql.execute(text, bit, fileId, Math.floor(idx / BLOCK), bit);
     }
   }
 
   async numbers(fileId: string): Promise<Set<number>> {
-    const rows = await this.sql.query<{ block: number; bitmap: number }>(
-      'SELECT block, bitmap FROM received_volumes WHERE file_id = ?',
-      fileId,
-    );
+    const text = 'SELECT block, bitmap FROM received_volumes WHERE file_id = ?';
+    const rows = await this.sql.query<{ block: number; bitmap: number }>(text, fileId);
     const numbers = new Set<number>();
     for (const { block, bitmap } of rows) {
       for (let bit = 0; bit < BLOCK; bit++) {
@@ -56,10 +46,9 @@ export class ReceivedVolumesTable extends Queries {
 
   /** Deletes the rows of transfers that are complete or do not exist. */
   async expire(): Promise<void> {
-    await this.sql.execute(
-      `DELETE FROM received_volumes WHERE NOT EXISTS (SELECT 1 FROM transfers t
-         WHERE t.file_id = received_volumes.file_id AND t.status IN ('uploading', 'storing', 'failed'))`,
-    );
+    const text = `DELETE FROM received_volumes WHERE NOT EXISTS (SELECT 1 FROM transfers t
+        WHERE t.file_id = received_volumes.file_id AND t.status IN ('uploading', 'storing', 'failed'))`;
+    await this.sql.execute(text);
   }
 }
 

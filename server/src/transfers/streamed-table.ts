@@ -33,13 +33,10 @@ export class StreamedTable extends Queries {
         if (hasClaim) await lockTransfer(tx, transferId);
         const claimed = hasClaim ? await endClaim(tx, fileId, idx) : 0;
         // Its length is not known in advance, so it counts as it grows.
-        const [open] = await tx.execute(
-          `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
-           WHERE transfer_id = ? AND status = 'uploading' RETURNING transfer_id`,
-          size - claimed,
-          transferId,
-        );
-        if (!open) throw new Rollback('known');
+        const text = `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
+          WHERE transfer_id = ? AND status = 'uploading' RETURNING transfer_id`;
+        const [open] = await tx.execute(text, size - claimed, transferId);
+        if (!open) throw new Refused('known');
         const [row] = await tx.execute(
           `${INTO} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING idx`,
           fileId,
@@ -55,25 +52,17 @@ export class StreamedTable extends Queries {
 
   /** One statement, and concurrent volumes of a transfer do not wait for each other. */
   async #recordSized(transferId: string, { idx, size, sha256 }: Volume): Promise<Recording> {
-    const [row] = await this.sql.execute(
-      `${INTO} SELECT file_id, CAST(? AS INTEGER), CAST(? AS BIGINT), CAST(? AS TEXT) FROM transfers
-       WHERE transfer_id = ? AND status = 'uploading' ${this.sql.dialect.forShare}
-       ON CONFLICT DO NOTHING RETURNING idx`,
-      idx,
-      size,
-      sha256,
-      transferId,
-    );
+    const text = `${INTO} SELECT file_id, CAST(? AS INTEGER), CAST(? AS BIGINT), CAST(? AS TEXT) FROM transfers
+      WHERE transfer_id = ? AND status = 'uploading' ${this.sql.dialect.forShare}
+      ON CONFLICT DO NOTHING RETURNING idx`;
+    const [row] = await this.sql.execute(text, idx, size, sha256, transferId);
     return row ? 'recorded' : 'known';
   }
 
   /** The volume of this number, as it was received or as complete has declared it. */
   async find(fileId: string, idx: number): Promise<Volume | undefined> {
-    const [row] = await this.sql.query<Volume>(
-      'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? AND idx = ?',
-      fileId,
-      idx,
-    );
+    const text = 'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? AND idx = ?';
+    const [row] = await this.sql.query<Volume>(text, fileId, idx);
     if (row) return row;
     const specified = await findVolume(this.sql, fileId, idx);
     return specified?.sha256 === '' ? undefined : specified;
@@ -95,10 +84,8 @@ export class StreamedTable extends Queries {
 
   /** Whether the creator of a transfer has reached the limit of open volumes: their own, or `usual`. */
   async hasMaxOpenVolumes(transferId: string, usual: number): Promise<boolean> {
-    const [row] = await this.sql.query<{ open: string; own_volumes: number | null }>(
-      `SELECT ${OPEN} AS open, ${OWN_LIMITS} FROM transfers WHERE transfer_id = ?`,
-      transferId,
-    );
+    const text = `SELECT ${OPEN} AS open, ${OWN_LIMITS} FROM transfers WHERE transfer_id = ?`;
+    const [row] = await this.sql.query<{ open: string; own_volumes: number | null }>(text, transferId);
     return row !== undefined && parseOpenCounts(row.open).volumes >= (row.own_volumes ?? usual);
   }
 
@@ -119,14 +106,10 @@ export class StreamedTable extends Queries {
         const text = 'SELECT bytes FROM streamed_claims WHERE file_id = ? AND idx = ?';
         const [claim] = await tx.query<{ bytes: number }>(text, fileId, idx);
         const more = Math.max(0, size - (claim?.bytes ?? 0));
-        await tx.execute(
-          `INSERT INTO streamed_claims (file_id, idx, bytes, holders) VALUES (?, ?, ?, 1)
-           ON CONFLICT (file_id, idx) DO UPDATE
-           SET bytes = streamed_claims.bytes + excluded.bytes, holders = streamed_claims.holders + 1`,
-          fileId,
-          idx,
-          more,
-        );
+        const insert = `INSERT INTO streamed_claims (file_id, idx, bytes, holders) VALUES (?, ?, ?, 1)
+          ON CONFLICT (file_id, idx) DO UPDATE
+          SET bytes = streamed_claims.bytes + excluded.bytes, holders = streamed_claims.holders + 1`;
+        await tx.execute(insert, fileId, idx, more);
         if (more === 0) return 'claimed';
         await addStored(tx, fileId, more);
         await lockUsage(tx, row.creator);
@@ -141,11 +124,9 @@ export class StreamedTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (!row) return;
-      const [left] = await tx.execute<{ holders: number }>(
-        'UPDATE streamed_claims SET holders = holders - 1 WHERE file_id = ? AND idx = ? RETURNING holders',
-        row.file_id,
-        idx,
-      );
+      const text =
+        'UPDATE streamed_claims SET holders = holders - 1 WHERE file_id = ? AND idx = ? RETURNING holders';
+      const [left] = await tx.execute<{ holders: number }>(text, row.file_id, idx);
       if (left?.holders === 0) await addStored(tx, row.file_id, -(await endClaim(tx, row.file_id, idx)));
     });
   }
@@ -153,9 +134,8 @@ export class StreamedTable extends Queries {
   /** After a start, when no volume is being sent. */
   releaseAllClaims(): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const claims = await tx.execute<{ file_id: string; bytes: number }>(
-        'DELETE FROM streamed_claims RETURNING file_id, bytes',
-      );
+      const text = 'DELETE FROM streamed_claims RETURNING file_id, bytes';
+      const claims = await tx.execute<{ file_id: string; bytes: number }>(text);
       for (const { file_id, bytes } of claims) await addStored(tx, file_id, -bytes);
     });
   }
@@ -165,18 +145,12 @@ export class StreamedTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
       if (row?.status !== 'uploading') return false;
-      const gone = await tx.execute(
-        'DELETE FROM streamed_volumes WHERE file_id = ? AND idx = ? AND sha256 = ? RETURNING idx',
-        row.file_id,
-        idx,
-        sha256,
-      );
+      const text = 'DELETE FROM streamed_volumes WHERE file_id = ? AND idx = ? AND sha256 = ? RETURNING idx';
+      const gone = await tx.execute(text, row.file_id, idx, sha256);
       if (gone.length > 0 && row.streamed === 'unsized') {
-        await tx.execute(
-          'UPDATE transfers SET chunk_count = chunk_count - 1, stored_size = stored_size - ? WHERE transfer_id = ?',
-          size,
-          transferId,
-        );
+        const update =
+          'UPDATE transfers SET chunk_count = chunk_count - 1, stored_size = stored_size - ? WHERE transfer_id = ?';
+        await tx.execute(update, size, transferId);
       }
       return true;
     });
@@ -267,28 +241,20 @@ export async function insertReceived(tx: Sql, fileId: string, volumes: Volume[])
 }
 
 function listReceived(sql: Sql, fileId: string): Promise<Volume[]> {
-  return sql.query<Volume>(
-    'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? ORDER BY idx',
-    fileId,
-  );
+  const text = 'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? ORDER BY idx';
+  return sql.query<Volume>(text, fileId);
 }
 
 async function addStored(tx: Sql, fileId: string, bytes: number): Promise<void> {
-  await tx.execute(
-    `UPDATE transfers SET stored_size = stored_size + ?
-     WHERE file_id = ? AND status = 'uploading' AND streamed = 'unsized'`,
-    bytes,
-    fileId,
-  );
+  const text = `UPDATE transfers SET stored_size = stored_size + ?
+    WHERE file_id = ? AND status = 'uploading' AND streamed = 'unsized'`;
+  await tx.execute(text, bytes, fileId);
 }
 
 /** Deletes the claim of a number and returns its bytes. */
 async function endClaim(tx: Sql, fileId: string, idx: number): Promise<number> {
-  const [claim] = await tx.execute<{ bytes: number }>(
-    'DELETE FROM streamed_claims WHERE file_id = ? AND idx = ? RETURNING bytes',
-    fileId,
-    idx,
-  );
+  const text = 'DELETE FROM streamed_claims WHERE file_id = ? AND idx = ? RETURNING bytes';
+  const [claim] = await tx.execute<{ bytes: number }>(text, fileId, idx);
   return claim?.bytes ?? 0;
 }
 

@@ -85,10 +85,8 @@ export function parseOpenCounts(open: string): { transfers: number; volumes: num
 }
 
 export async function lockTransfer(tx: Sql, transferId: string): Promise<TransferRow | undefined> {
-  const [row] = await tx.query<TransferRow>(
-    `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
-    transferId,
-  );
+  const text = `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`;
+  const [row] = await tx.query<TransferRow>(text, transferId);
   return row;
 }
 
@@ -110,10 +108,8 @@ export async function insertTransfer<Row = object>(
 
 /** Deletes the transfer that created a file; a clone has none. */
 export async function removeTransferOf(tx: Sql, fileId: string): Promise<TransferRow | undefined> {
-  const [row] = await tx.execute<TransferRow>(
-    `DELETE FROM transfers WHERE file_id = ? RETURNING ${COLUMNS}`,
-    fileId,
-  );
+  const text = `DELETE FROM transfers WHERE file_id = ? RETURNING ${COLUMNS}`;
+  const [row] = await tx.execute<TransferRow>(text, fileId);
   if (row) await forgetPull(tx, row.transfer_id);
   return row;
 }

@@ -92,27 +92,21 @@ export class TransfersTable extends Queries {
   }
 
   async get(transferId: string): Promise<TransferRow | undefined> {
-    const [row] = await this.sql.query<TransferRow>(
-      `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ?`,
-      transferId,
-    );
+    const text = `SELECT ${COLUMNS} FROM transfers WHERE transfer_id = ?`;
+    const [row] = await this.sql.query<TransferRow>(text, transferId);
     return row;
   }
 
   async state(transferId: string): Promise<TransferState | undefined> {
-    const [row] = await this.sql.query<TransferState>(
-      `SELECT ${STATE} FROM transfers t WHERE transfer_id = ?`,
-      transferId,
-    );
+    const text = `SELECT ${STATE} FROM transfers t WHERE transfer_id = ?`;
+    const [row] = await this.sql.query<TransferState>(text, transferId);
     return row;
   }
 
   /** The session that uploaded a file; undefined if it is not known, as for a clone. */
   async creatorSession(fileId: string): Promise<string | undefined> {
-    const [row] = await this.sql.query<{ creator_session: string | null }>(
-      'SELECT creator_session FROM transfers WHERE file_id = ?',
-      fileId,
-    );
+    const text = 'SELECT creator_session FROM transfers WHERE file_id = ?';
+    const [row] = await this.sql.query<{ creator_session: string | null }>(text, fileId);
     return row?.creator_session ?? undefined;
   }
 
@@ -144,11 +138,8 @@ export class TransfersTable extends Queries {
 
   /** False if the transfer does not exist. */
   async touch(transferId: string, now: number): Promise<boolean> {
-    const rows = await this.sql.execute(
-      'UPDATE transfers SET touched_at = ? WHERE transfer_id = ? RETURNING transfer_id',
-      now,
-      transferId,
-    );
+    const text = 'UPDATE transfers SET touched_at = ? WHERE transfer_id = ? RETURNING transfer_id';
+    const rows = await this.sql.execute(text, now, transferId);
     return rows.length === 1;
   }
 
@@ -195,11 +186,9 @@ export class TransfersTable extends Queries {
    */
   finishStoring(stored: TransferRow, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.execute<TransferRow>(
-        `UPDATE transfers SET status = 'done', enc_params = ''
-         WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`,
-        stored.transfer_id,
-      );
+      const text = `UPDATE transfers SET status = 'done', enc_params = ''
+        WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`;
+      const [row] = await tx.execute<TransferRow>(text, stored.transfer_id);
       if (!row) {
         // Our manifest may have replaced that of the request that finished it, or been written after the file was deleted.
         await markFileStale(tx, stored.file_id);
@@ -214,24 +203,19 @@ export class TransfersTable extends Queries {
   }
 
   async failStoring(transferId: string): Promise<void> {
-    await this.sql.execute(
-      "UPDATE transfers SET status = 'failed' WHERE transfer_id = ? AND status = 'storing'",
-      transferId,
-    );
+    const text = "UPDATE transfers SET status = 'failed' WHERE transfer_id = ? AND status = 'storing'";
+    await this.sql.execute(text, transferId);
   }
 
   storing(): Promise<TransferRow[]> {
-    return this.sql.query<TransferRow>(
-      `SELECT ${COLUMNS} FROM transfers WHERE status = 'storing' AND ${NOT_DONE}`,
-    );
+    const text = `SELECT ${COLUMNS} FROM transfers WHERE status = 'storing' AND ${NOT_DONE}`;
+    return this.sql.query<TransferRow>(text);
   }
 
   /** Whether the transfer of this group still receives volumes. */
   async isOpen(fileId: string): Promise<boolean> {
-    const rows = await this.sql.query(
-      "SELECT transfer_id FROM transfers WHERE file_id = ? AND status IN ('uploading', 'failed')",
-      fileId,
-    );
+    const text = "SELECT transfer_id FROM transfers WHERE file_id = ? AND status IN ('uploading', 'failed')";
+    const rows = await this.sql.query(text, fileId);
     return rows.length > 0;
   }
 
@@ -266,12 +250,9 @@ export class TransfersTable extends Queries {
 
   /** Uploads that have not been used since then. */
   untouchedSince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
-    return this.sql.query(
-      `SELECT transfer_id, file_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
-       ORDER BY touched_at LIMIT ?`,
-      time,
-      limit,
-    );
+    const text = `SELECT transfer_id, file_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
+      ORDER BY touched_at LIMIT ?`;
+    return this.sql.query(text, time, limit);
   }
 
   async getByFile(fileId: string): Promise<TransferRow | undefined> {
@@ -306,11 +287,9 @@ async function setStoring(
   accountId: string,
 ): Promise<TransferRow | undefined> {
   const params = isAdmin(accountId) ? [] : [accountId];
-  const [row] = await sql.execute<TransferRow>(
-    `UPDATE transfers SET status = 'storing', owner = ?
-     WHERE transfer_id = ? AND status IN ('uploading', 'failed')
-     ${params.length > 0 ? `AND EXISTS (${liveAccount(sql.dialect)})` : ''} RETURNING ${COLUMNS}`,
-    ...[owner, transferId, ...params],
-  );
+  const text = `UPDATE transfers SET status = 'storing', owner = ?
+    WHERE transfer_id = ? AND status IN ('uploading', 'failed')
+    ${params.length > 0 ? `AND EXISTS (${liveAccount(sql.dialect)})` : ''} RETURNING ${COLUMNS}`;
+  const [row] = await sql.execute<TransferRow>(text, owner, transferId, ...params);
   return row;
 }

@@ -55,20 +55,14 @@ export function parseEntry(entry: string | null | undefined, idx: number): Volum
 
 export async function findVolume(sql: Sql, fileId: string, idx: number): Promise<Volume | undefined> {
   const [start, block] = placeOf(idx);
-  const [row] = await sql.query<{ entry: string }>(
-    `SELECT ${ENTRY} FROM volume_blocks WHERE file_id = ? AND block = ?`,
-    start,
-    fileId,
-    block,
-  );
+  const text = `SELECT ${ENTRY} FROM volume_blocks WHERE file_id = ? AND block = ?`;
+  const [row] = await sql.query<{ entry: string }>(text, start, fileId, block);
   return parseEntry(row?.entry, idx);
 }
 
 export async function listVolumes(sql: Sql, fileId: string): Promise<Volume[]> {
-  const rows = await sql.query<{ entries: string }>(
-    'SELECT entries FROM volume_blocks WHERE file_id = ? ORDER BY block',
-    fileId,
-  );
+  const text = 'SELECT entries FROM volume_blocks WHERE file_id = ? ORDER BY block';
+  const rows = await sql.query<{ entries: string }>(text, fileId);
   const volumes: Volume[] = [];
   for (const { entries } of rows) {
     for (let at = 0; at < entries.length; at += ENTRY_CHARS) {
@@ -79,11 +73,9 @@ export async function listVolumes(sql: Sql, fileId: string): Promise<Volume[]> {
 }
 
 export async function copyVolumes(tx: Sql, from: string, to: string): Promise<void> {
-  await tx.execute(
-    'INSERT INTO volume_blocks (file_id, block, entries) SELECT ?, block, entries FROM volume_blocks WHERE file_id = ?',
-    to,
-    from,
-  );
+  const text =
+    'INSERT INTO volume_blocks (file_id, block, entries) SELECT ?, block, entries FROM volume_blocks WHERE file_id = ?';
+  await tx.execute(text, to, from);
 }
 
 export async function forgetVolumes(tx: Sql, fileId: string): Promise<void> {

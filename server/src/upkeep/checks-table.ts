@@ -37,24 +37,20 @@ export const isFinished = ({ startedAt, endedAt }: Pick<CheckProgress, 'startedA
 /** The progress of checks, so that any node can continue one, and the faults that were found. */
 export class ChecksTable extends Queries {
   async progress(name: CheckName): Promise<CheckProgress> {
-    const [row] = await this.sql.query<CheckProgress>(
-      `SELECT started_at AS "startedAt", ended_at AS "endedAt", last_seq AS seq, last_idx AS idx, end_seq AS "endSeq",
-         files, volumes, bytes, faults FROM volume_checks WHERE name = ?`,
-      name,
-    );
+    const text = `SELECT started_at AS "startedAt", ended_at AS "endedAt", last_seq AS seq, last_idx AS idx,
+        end_seq AS "endSeq", files, volumes, bytes, faults FROM volume_checks WHERE name = ?`;
+    const [row] = await this.sql.query<CheckProgress>(text, name);
     return row ?? NEVER;
   }
 
   /** Starts with the first file; a check that was not finished is discarded. */
   async start(name: CheckName, now: number): Promise<CheckProgress> {
-    await this.sql.execute(
-      `INSERT INTO volume_checks (name, started_at, ended_at, last_seq, last_idx, end_seq, files, volumes, bytes, faults)
-       SELECT CAST(? AS TEXT), CAST(? AS BIGINT), 0, 0, 0, COALESCE(MAX(seq), 0), 0, 0, 0, 0 FROM files WHERE true
-       ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, last_seq = 0, last_idx = 0,
-         end_seq = excluded.end_seq, files = 0, volumes = 0, bytes = 0, faults = 0`,
-      name,
-      now,
-    );
+    const text = `INSERT INTO volume_checks (name, started_at, ended_at, last_seq, last_idx, end_seq,
+        files, volumes, bytes, faults)
+      SELECT CAST(? AS TEXT), CAST(? AS BIGINT), 0, 0, 0, COALESCE(MAX(seq), 0), 0, 0, 0, 0 FROM files WHERE true
+      ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, last_seq = 0, last_idx = 0,
+        end_seq = excluded.end_seq, files = 0, volumes = 0, bytes = 0, faults = 0`;
+    await this.sql.execute(text, name, now);
     return this.progress(name);
   }
 
@@ -74,18 +70,14 @@ export class ChecksTable extends Queries {
   }
 
   faults(limit: number): Promise<VolumeFaultRow[]> {
-    return this.sql.query<VolumeFaultRow>(
-      'SELECT file_id, idx, fault, found_at FROM volume_faults ORDER BY file_id, idx LIMIT ?',
-      limit,
-    );
+    const text = 'SELECT file_id, idx, fault, found_at FROM volume_faults ORDER BY file_id, idx LIMIT ?';
+    return this.sql.query<VolumeFaultRow>(text, limit);
   }
 
   async addFault({ file_id, idx, fault, found_at }: VolumeFaultRow): Promise<void> {
-    await this.sql.execute(
-      `INSERT INTO volume_faults (file_id, idx, fault, found_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT (file_id, idx) DO UPDATE SET fault = excluded.fault, found_at = excluded.found_at`,
-      ...[file_id, idx, fault, found_at],
-    );
+    const text = `INSERT INTO volume_faults (file_id, idx, fault, found_at) VALUES (?, ?, ?, ?)
+      ON CONFLICT (file_id, idx) DO UPDATE SET fault = excluded.fault, found_at = excluded.found_at`;
+    await this.sql.execute(text, file_id, idx, fault, found_at);
   }
 
   async removeFault(fileId: string, idx: number): Promise<void> {
@@ -94,9 +86,8 @@ export class ChecksTable extends Queries {
 
   /** Removes the faults of deleted files. */
   async expireFaults(): Promise<void> {
-    await this.sql.execute(
-      `DELETE FROM volume_faults
-       WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.file_id = volume_faults.file_id)`,
-    );
+    const text = `DELETE FROM volume_faults
+      WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.file_id = volume_faults.file_id)`;
+    await this.sql.execute(text);
   }
 }

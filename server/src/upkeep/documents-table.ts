@@ -37,11 +37,8 @@ const ADMINISTRATOR = {
 export class DocumentsTable extends Queries {
   /** Lists files whose manifests may be out of date, by id. */
   async staleManifests(after: string, limit: number): Promise<string[]> {
-    const rows = await this.sql.query<{ file_id: string }>(
-      'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?',
-      after,
-      limit,
-    );
+    const text = 'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?';
+    const rows = await this.sql.query<{ file_id: string }>(text, after, limit);
     return rows.map((row) => row.file_id);
   }
 
@@ -56,19 +53,13 @@ export class DocumentsTable extends Queries {
    */
   manifestWritten(fileId: string, rev: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const settled = await tx.execute(
-        `DELETE FROM stale_manifests WHERE file_id = ? AND rev <= ?
-         AND EXISTS (SELECT 1 FROM files WHERE file_id = ?) RETURNING file_id`,
-        fileId,
-        rev,
-        fileId,
-      );
+      const text = `DELETE FROM stale_manifests WHERE file_id = ? AND rev <= ?
+        AND EXISTS (SELECT 1 FROM files WHERE file_id = ?) RETURNING file_id`;
+      const settled = await tx.execute(text, fileId, rev, fileId);
       if (settled.length > 0) return;
-      await tx.execute(
-        'INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?) ON CONFLICT (file_id) DO NOTHING',
-        fileId,
-        rev,
-      );
+      const insert =
+        'INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?) ON CONFLICT (file_id) DO NOTHING';
+      await tx.execute(insert, fileId, rev);
     });
   }
 
@@ -78,12 +69,9 @@ export class DocumentsTable extends Queries {
 
   /** Lists accounts whose documents are out of date, by id. */
   async staleAccounts(after: string, limit: number): Promise<string[]> {
-    const rows = await this.sql.query<{ account_id: string }>(
-      `SELECT account_id FROM account_documents WHERE rev > written_rev AND account_id > ?
-       ORDER BY account_id LIMIT ?`,
-      after,
-      limit,
-    );
+    const text = `SELECT account_id FROM account_documents WHERE rev > written_rev AND account_id > ?
+      ORDER BY account_id LIMIT ?`;
+    const rows = await this.sql.query<{ account_id: string }>(text, after, limit);
     return rows.map((row) => row.account_id);
   }
 
@@ -97,10 +85,8 @@ export class DocumentsTable extends Queries {
    * reads raises the `rev` again.
    */
   async account(accountId: string): Promise<AccountState | undefined> {
-    const [state] = await this.sql.query<{ rev: number }>(
-      'SELECT rev FROM account_documents WHERE account_id = ?',
-      accountId,
-    );
+    const text = 'SELECT rev FROM account_documents WHERE account_id = ?';
+    const [state] = await this.sql.query<{ rev: number }>(text, accountId);
     const [user] =
       accountId === ADMIN_ACCOUNT
         ? [ADMINISTRATOR]
@@ -122,13 +108,9 @@ export class DocumentsTable extends Queries {
 
   /** False if the account is gone and another process has removed its document. */
   async accountWritten(accountId: string, rev: number): Promise<boolean> {
-    const rows = await this.sql.execute(
-      `UPDATE account_documents SET written_rev = CASE WHEN written_rev < ? THEN ? ELSE written_rev END
-       WHERE account_id = ? RETURNING account_id`,
-      rev,
-      rev,
-      accountId,
-    );
+    const text = `UPDATE account_documents SET written_rev = CASE WHEN written_rev < ? THEN ? ELSE written_rev END
+      WHERE account_id = ? RETURNING account_id`;
+    const rows = await this.sql.execute(text, rev, rev, accountId);
     return rows.length === 1;
   }
 
@@ -139,30 +121,23 @@ export class DocumentsTable extends Queries {
 
 /** Marks the manifest of a file as out of date, in the transaction that raised its `rev`. */
 export async function markStale(tx: Sql, fileId: string, rev: number): Promise<void> {
-  await tx.execute(
-    `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
-     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
-    fileId,
-    rev,
-  );
+  const text = `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
+    ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`;
+  await tx.execute(text, fileId, rev);
 }
 
 /** Marks the manifests of the files in a JSON list of ids. */
 export async function markManifestsStale(tx: Sql, list: string): Promise<void> {
-  await tx.execute(
-    `INSERT INTO stale_manifests (file_id, rev)
-     SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.inJsonList}
-     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
-    list,
-  );
+  const text = `INSERT INTO stale_manifests (file_id, rev)
+    SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.amongListed}
+    ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`;
+  await tx.execute(text, list);
 }
 
 /** Marks the manifest of a file without a change to the file, which may be gone. */
 export async function markFileStale(tx: Sql, fileId: string): Promise<void> {
-  const [row] = await tx.execute<{ rev: number }>(
-    'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev',
-    fileId,
-  );
+  const text = 'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev';
+  const [row] = await tx.execute<{ rev: number }>(text, fileId);
   await markStale(tx, fileId, row?.rev ?? 0);
 }
 
@@ -171,15 +146,11 @@ export async function markFileStale(tx: Sql, fileId: string): Promise<void> {
  * before it marks the manifest: this order prevents deadlocks.
  */
 export async function markDirStale(tx: Sql, dirId: number): Promise<void> {
-  await tx.query(
-    `SELECT COUNT(*) AS held FROM (SELECT file_id FROM files WHERE dir_id = ? ${tx.dialect.forUpdate}) AS inside`,
-    dirId,
-  );
-  await tx.execute(
-    `INSERT INTO stale_manifests (file_id, rev) SELECT file_id, rev + 1 FROM files WHERE dir_id = ?
-     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`,
-    dirId,
-  );
+  const text = `SELECT COUNT(*) AS held FROM (SELECT file_id FROM files WHERE dir_id = ? ${tx.dialect.forUpdate}) AS inside`;
+  await tx.query(text, dirId);
+  const insert = `INSERT INTO stale_manifests (file_id, rev) SELECT file_id, rev + 1 FROM files WHERE dir_id = ?
+    ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`;
+  await tx.execute(insert, dirId);
 }
 
 /** Marks the document of an account as out of date, in the transaction that changed the account. */
@@ -190,10 +161,8 @@ export async function markAccountStale(tx: Sql, username: string): Promise<void>
       `INSERT INTO account_documents (account_id, rev, written_rev) VALUES ('${ADMIN_ACCOUNT}', 1, 0) ${raise}`,
     );
   } else {
-    await tx.execute(
-      `INSERT INTO account_documents (account_id, rev, written_rev)
-       SELECT account_id, 1, 0 FROM accounts WHERE username = ? ${raise}`,
-      username,
-    );
+    const text = `INSERT INTO account_documents (account_id, rev, written_rev)
+      SELECT account_id, 1, 0 FROM accounts WHERE username = ? ${raise}`;
+    await tx.execute(text, username);
   }
 }

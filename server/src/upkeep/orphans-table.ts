@@ -42,11 +42,8 @@ export class OrphansTable extends Queries {
   }
 
   async list(after: string, limit: number): Promise<{ file_id: string; first_seen: number }[]> {
-    return this.sql.query(
-      'SELECT file_id, first_seen FROM orphans WHERE file_id > ? ORDER BY file_id LIMIT ?',
-      after,
-      limit,
-    );
+    const text = 'SELECT file_id, first_seen FROM orphans WHERE file_id > ? ORDER BY file_id LIMIT ?';
+    return this.sql.query(text, after, limit);
   }
 
   async forget(id: string): Promise<void> {
@@ -74,14 +71,9 @@ export class OrphansTable extends Queries {
     return this.sql.transaction(async (tx) => {
       await note(tx, found.unknown, now);
       const list = JSON.stringify([...found.known]);
-      await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.jsonList})`, list);
-      await tx.execute(
-        'UPDATE orphan_search SET started_at = ?, after_id = ?, groups_seen = ?, orphans_seen = ?',
-        round.beganAt,
-        round.after,
-        round.groups,
-        round.orphans,
-      );
+      await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.listed})`, list);
+      const text = 'UPDATE orphan_search SET started_at = ?, after_id = ?, groups_seen = ?, orphans_seen = ?';
+      await tx.execute(text, round.beganAt, round.after, round.groups, round.orphans);
     });
   }
 }

@@ -49,10 +49,8 @@ export class StoreRecord extends Queries {
   /** Turns read-only mode on or off; false if nothing changed. Uploads do not age while it is on. */
   setReadOnly(on: boolean, now: number, actor: Actor): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
-      const changed = await tx.execute(
-        `UPDATE store SET read_only_at = ? WHERE read_only_at IS ${on ? 'NULL' : 'NOT NULL'} RETURNING store_id`,
-        on ? now : null,
-      );
+      const text = `UPDATE store SET read_only_at = ? WHERE read_only_at IS ${on ? 'NULL' : 'NOT NULL'} RETURNING store_id`;
+      const changed = await tx.execute(text, on ? now : null);
       if (changed.length === 0) return false;
       if (!on) {
         const open = "touched_at < ? AND status IN ('uploading', 'failed')";
@@ -81,9 +79,8 @@ export class StoreRecord extends Queries {
   /** Also keeps `found`, the mark in the store, in case the new one never reaches the store. */
   addMark(mark: string, found: string | undefined): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.query<Pick<Row, 'custody_marks'>>(
-        `SELECT custody_marks FROM store ${tx.dialect.forUpdate}`,
-      );
+      const text = `SELECT custody_marks FROM store ${tx.dialect.forUpdate}`;
+      const [row] = await tx.query<Pick<Row, 'custody_marks'>>(text);
       const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.custody_marks.split(' ')]);
       await tx.execute('UPDATE store SET custody_marks = ?', [...kept].slice(0, MARKS).join(' '));
     });

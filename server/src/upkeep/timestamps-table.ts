@@ -3,11 +3,9 @@ import { Queries } from '../platform/sql/sql.ts';
 /** When something last happened. */
 export class TimestampsTable extends Queries {
   async set(name: string, at: number): Promise<void> {
-    await this.sql.execute(
-      'INSERT INTO timestamps (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at',
-      name,
-      at,
-    );
+    const text =
+      'INSERT INTO timestamps (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at';
+    await this.sql.execute(text, name, at);
   }
 
   /** 0 if it never happened. */

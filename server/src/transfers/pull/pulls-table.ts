@@ -13,10 +13,8 @@ export type PullLease = 'leased' | 'running' | 'account' | 'node';
 /** Which process runs the pull of a transfer, until when its lease lasts, and which volumes it has received. */
 export class PullsTable extends Queries {
   async running(now: number): Promise<number> {
-    const [row] = await this.sql.query<{ count: number }>(
-      'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > 0 AND lease_until > ?',
-      now,
-    );
+    const text = 'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > 0 AND lease_until > ?';
+    const [row] = await this.sql.query<{ count: number }>(text, now);
     return row!.count;
   }
 
@@ -29,20 +27,14 @@ export class PullsTable extends Queries {
   ): Promise<PullLease> {
     return this.sql
       .transaction<PullLease>(async (tx) => {
-        await takeNamedLock(tx, `account ${caller}`);
-        await takeNamedLock(tx, `node ${node}`);
-        const rows = await tx.execute(
-          `INSERT INTO pulls (transfer_id, username, node, runner, lease_until, received) VALUES (?, ?, ?, ?, ?, '')
-           ON CONFLICT (transfer_id) DO UPDATE SET username = excluded.username, node = excluded.node,
-             runner = excluded.runner, lease_until = excluded.lease_until
-           WHERE pulls.lease_until < ? RETURNING transfer_id`,
-          transferId,
-          caller,
-          node,
-          runner,
-          leaseUntil,
-          now,
-        );
+        await hold(tx, `account ${caller}`);
+        await hold(tx, `node ${node}`);
+        const insert = `INSERT INTO pulls (transfer_id, username, node, runner, lease_until, received)
+          VALUES (?, ?, ?, ?, ?, '')
+          ON CONFLICT (transfer_id) DO UPDATE SET username = excluded.username, node = excluded.node,
+            runner = excluded.runner, lease_until = excluded.lease_until
+          WHERE pulls.lease_until < ? RETURNING transfer_id`;
+        const rows = await tx.execute(insert, transferId, caller, node, runner, leaseUntil, now);
         if (rows.length === 0) return 'running';
         const [count] = await tx.query<{ account: number; node: number; own: number | null }>(
           `SELECT SUM(CASE WHEN username = ? THEN 1 ELSE 0 END) AS account,
@@ -62,29 +54,18 @@ export class PullsTable extends Queries {
   }
 
   async report(transferId: string, runner: string, landed: string, leaseUntil: number): Promise<void> {
-    await this.sql.execute(
-      'UPDATE pulls SET received = ?, lease_until = ? WHERE transfer_id = ? AND runner = ?',
-      landed,
-      leaseUntil,
-      transferId,
-      runner,
-    );
+    const text = 'UPDATE pulls SET received = ?, lease_until = ? WHERE transfer_id = ? AND runner = ?';
+    await this.sql.execute(text, landed, leaseUntil, transferId, runner);
   }
 
   /** Ends the lease, or deletes the row if the transfer does not exist. */
   end(transferId: string, runner: string, landed: string): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const [row] = await tx.query(
-        `SELECT 1 FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`,
-        transferId,
-      );
+      const text = `SELECT 1 FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`;
+      const [row] = await tx.query(text, transferId);
       if (row) {
-        await tx.execute(
-          'UPDATE pulls SET received = ?, lease_until = 0 WHERE transfer_id = ? AND runner = ?',
-          landed,
-          transferId,
-          runner,
-        );
+        const update = 'UPDATE pulls SET received = ?, lease_until = 0 WHERE transfer_id = ? AND runner = ?';
+        await tx.execute(update, landed, transferId, runner);
       } else {
         await tx.execute('DELETE FROM pulls WHERE transfer_id = ? AND runner = ?', transferId, runner);
       }
@@ -93,18 +74,14 @@ export class PullsTable extends Queries {
 
   /** Deletes the expired leases of transfers that do not exist. */
   async expire(now: number): Promise<void> {
-    await this.sql.execute(
-      `DELETE FROM pulls WHERE lease_until > 0 AND lease_until < ?
-         AND NOT EXISTS (SELECT 1 FROM transfers t WHERE t.transfer_id = pulls.transfer_id)`,
-      now,
-    );
+    const text = `DELETE FROM pulls WHERE lease_until > 0 AND lease_until < ?
+        AND NOT EXISTS (SELECT 1 FROM transfers t WHERE t.transfer_id = pulls.transfer_id)`;
+    await this.sql.execute(text, now);
   }
 
   async landed(transferId: string): Promise<string> {
-    const [row] = await this.sql.query<{ received: string }>(
-      'SELECT received FROM pulls WHERE transfer_id = ?',
-      transferId,
-    );
+    const text = 'SELECT received FROM pulls WHERE transfer_id = ?';
+    const [row] = await this.sql.query<{ received: string }>(text, transferId);
     return row?.received ?? '';
   }
 

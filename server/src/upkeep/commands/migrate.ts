@@ -84,9 +84,8 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
 
 /** Counts files and bytes now, because the kept totals may be a sweep old. */
 async function sumOf(sql: Sql): Promise<{ files: number; bytes: number }> {
-  const [row] = await sql.query<{ files: number; bytes: string }>(
-    'SELECT COUNT(*) AS files, CAST(COALESCE(SUM(stored_size), 0) AS TEXT) AS bytes FROM files',
-  );
+  const text = 'SELECT COUNT(*) AS files, CAST(COALESCE(SUM(stored_size), 0) AS TEXT) AS bytes FROM files';
+  const [row] = await sql.query<{ files: number; bytes: string }>(text);
   return { files: Number(row!.files), bytes: Number(row!.bytes) };
 }
 

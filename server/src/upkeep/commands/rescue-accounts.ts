@@ -127,22 +127,13 @@ export class AccountRescue {
   async #makeDirs(tx: Sql, { account_id, username, dirs, rev }: AccountDocument): Promise<void> {
     const all = this.#mode === 'all';
     for (const { dir_id, name, created_at } of dirs) {
-      await tx.execute(
-        `INSERT INTO dirs (${all ? 'dir_id, ' : ''}owner, name, created_at) VALUES (${all ? '?, ' : ''}?, ?, ?)
-         ON CONFLICT DO NOTHING`,
-        ...(all ? [dir_id] : []),
-        username,
-        name,
-        Date.parse(created_at),
-      );
+      const text = `INSERT INTO dirs (${all ? 'dir_id, ' : ''}owner, name, created_at) VALUES (${all ? '?, ' : ''}?, ?, ?)
+        ON CONFLICT DO NOTHING`;
+      await tx.execute(text, ...(all ? [dir_id] : []), username, name, Date.parse(created_at));
     }
-    await tx.execute(
-      `INSERT INTO account_documents (account_id, rev, written_rev) VALUES (?, ?, ?)
-       ON CONFLICT (account_id) DO NOTHING`,
-      account_id,
-      all ? rev : rev + 1,
-      rev,
-    );
+    const insert = `INSERT INTO account_documents (account_id, rev, written_rev) VALUES (?, ?, ?)
+      ON CONFLICT (account_id) DO NOTHING`;
+    await tx.execute(insert, account_id, all ? rev : rev + 1, rev);
   }
 
   /** Whether the account was deleted and its document is about to be removed. */
@@ -152,10 +143,8 @@ export class AccountRescue {
   }
 
   async #nameOf(accountId: string): Promise<string | undefined> {
-    const [row] = await this.#pair.sql.query<{ username: string }>(
-      'SELECT username FROM accounts WHERE account_id = ?',
-      accountId,
-    );
+    const text = 'SELECT username FROM accounts WHERE account_id = ?';
+    const [row] = await this.#pair.sql.query<{ username: string }>(text, accountId);
     return row?.username ?? this.#reported.get(accountId);
   }
 }

@@ -176,14 +176,9 @@ export class FileRescue {
   async #createDir(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
     const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written_rev > 0';
     if ((await tx.query(documented, accountId)).length > 0) return;
-    const made = await tx.execute(
-      `INSERT INTO dirs (dir_id, owner, name, created_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT DO NOTHING RETURNING dir_id`,
-      dirId,
-      owner,
-      `rescued ${dirId}`,
-      Date.now(),
-    );
+    const text = `INSERT INTO dirs (dir_id, owner, name, created_at) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO NOTHING RETURNING dir_id`;
+    const made = await tx.execute(text, dirId, owner, `rescued ${dirId}`, Date.now());
     if (made.length > 0) await markAccountStale(tx, owner);
   }
 }

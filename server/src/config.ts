@@ -24,41 +24,50 @@ interface Setting<Key extends string, T> {
   read: (text: string | undefined) => T;
 }
 
-function setting<const Key extends string, T>(
-  key: Key,
-  about: string,
-  fallback: string,
-  read: (text: string) => T,
-): Setting<Key, T> {
-  return { key, about, shown: fallback, read: (text) => read(text ?? fallback) };
+/** `about` is the documentation. */
+function setting<const Key extends string, T>(key: Key, fallback: string, read: (text: string) => T) {
+  const readText = (text: string | undefined) => read(text ?? fallback);
+  return { about: (about: string): Setting<Key, T> => ({ key, about, shown: fallback, read: readText }) };
 }
 
 /** A setting that may be absent. `shown` says what happens then. */
 function optional<const Key extends string, T>(
   key: Key,
-  about: string,
   shown: string,
   read: (text: string) => T,
   secret = false,
-): Setting<Key, T | undefined> {
-  return { key, about, shown, secret, read: (text) => (text === undefined ? undefined : read(text)) };
+) {
+  const readText = (text: string | undefined) => (text === undefined ? undefined : read(text));
+  return {
+    about: (about: string): Setting<Key, T | undefined> => ({ key, about, shown, secret, read: readText }),
+  };
 }
 
-function whole(text: string, min = 0, max = Number.MAX_SAFE_INTEGER): number {
-  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw new ConfigError(`must be a whole number from ${min} to ${max}`);
-  return value;
-}
+const whole =
+  (min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string): number => {
+    const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max))
+      throw new ConfigError(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
 
-const seconds = (text: string, min: number, max?: number) => whole(text, min, max) * 1000;
-const days = (text: string, min: number, max: number) => whole(text, min, max) * 86_400_000;
-const flag = (text: string) => oneOf(text, '0', '1') === '1';
+const seconds = (min: number, max?: number) => (text: string) => whole(min, max)(text) * 1000;
+const days = (min: number, max: number) => (text: string) => whole(min, max)(text) * 86_400_000;
 
-function oneOf<const T extends string>(text: string, ...choices: T[]): T {
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice === undefined) throw new ConfigError(`must be one of ${choices.join(', ')}`);
-  return choice;
-}
+const oneOf =
+  <const T extends string>(...choices: T[]) =>
+  (text: string): T => {
+    const choice = choices.find((candidate) => candidate === text);
+    if (choice === undefined) throw new ConfigError(`must be one of ${choices.join(', ')}`);
+    return choice;
+  };
+const flag = (text: string) => oneOf('0', '1')(text) === '1';
+
+const matching = (pattern: RegExp, rule: string) => (text: string) => {
+  if (!pattern.test(text)) throw new ConfigError(rule);
+  return text;
+};
 
 /** An origin that passkeys can be bound to: HTTPS, or localhost, and a name instead of an IP address. */
 function originOf(text: string): string {
@@ -75,12 +84,12 @@ function originOf(text: string): string {
 }
 
 /** A size: bytes, or a number with K, M, G or T. */
-function bytes(text: string, min = 0): number {
+const bytes = (min: number) => (text: string) => {
   const value = parseBytes(text);
   if (value === undefined || value < min)
     throw new ConfigError('must be a size: bytes, or a number with K, M, G or T, such as 10G');
   return value;
-}
+};
 
 /** The content of the named file. */
 function content(path: string): string {
@@ -93,198 +102,112 @@ function content(path: string): string {
 
 /** Every setting: its documentation, its default and the check that refuses a wrong value. */
 export const settings = {
-  SZ_HOST: setting('host', 'Address to listen on', '127.0.0.1', (text) => text),
-  SZ_PORT: setting('port', 'Port to listen on; 0 takes a free one', '8080', (text) => whole(text, 0, 65535)),
-  SZ_DATA: setting('dataFolder', 'Folder for database, volumes and the system token', './data', (text) =>
-    resolve(text),
+  SZ_HOST: setting('host', '127.0.0.1', String).about('Address to listen on'),
+  SZ_PORT: setting('port', '8080', whole(0, 65535)).about('Port to listen on; 0 takes a free one'),
+  SZ_DATA: setting('dataFolder', './data', (text) => resolve(text)).about(
+    'Folder for database, volumes and the system token',
   ),
   SZ_DATABASE: optional(
     'database',
-    '`postgres://user:password@host/database?schema=name` instead of SQLite in the data folder',
     'SQLite',
-    (text) => {
-      if (!/^postgres(ql)?:\/\/./.test(text))
-        throw new ConfigError('must be an address like postgres://user:password@host/database');
-      return text;
-    },
+    matching(/^postgres(ql)?:\/\/./, 'must be an address like postgres://user:password@host/database'),
     true,
-  ),
-  SZ_VOLUMES: optional(
-    'volumes',
+  ).about('`postgres://user:password@host/database?schema=name` instead of SQLite in the data folder'),
+  SZ_VOLUMES: optional('volumes', 'the data folder', parseS3Location).about(
     '`s3://bucket/prefix?endpoint=https://host&region=name` instead of the data folder; the keys are `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `…_FILE`',
-    'the data folder',
-    parseS3Location,
   ),
   SZ_WORKERS: {
     key: 'workers',
     about: 'Worker processes that share the port',
     shown: 'one for each core',
-    read: (text) => (text === undefined ? availableParallelism() : whole(text, 1, 256)),
+    read: (text) => (text === undefined ? availableParallelism() : whole(1, 256)(text)),
   } as Setting<'workers', number>,
   SZ_SYSTEM_TOKEN: optional(
     'systemToken',
-    'Bearer token of `admin`; when unset, one is made at the first start and kept in the data folder',
     'a random one',
-    (text) => {
-      if (!/^[\x21-\x7e]{16,}$/.test(text))
-        throw new ConfigError('must have at least 16 visible ASCII characters');
-      return text;
-    },
+    matching(/^[\x21-\x7e]{16,}$/, 'must have at least 16 visible ASCII characters'),
     true,
-  ),
-  SZ_TLS_CERT: optional(
-    'tlsCert',
+  ).about('Bearer token of `admin`; when unset, one is made at the first start and kept in the data folder'),
+  SZ_TLS_CERT: optional('tlsCert', '', content).about(
     'PEM file of the certificate chain; with SZ_TLS_KEY the server speaks HTTPS',
-    '',
-    content,
   ),
-  SZ_TLS_KEY: optional('tlsKey', "PEM file of the certificate's private key", '', content),
-  SZ_QUOTA: setting('quotaBytes', 'Space for each account: bytes, or with K, M, G, T', '10G', (text) =>
-    bytes(text),
-  ),
-  SZ_QUOTA_ENFORCE: setting(
-    'quotaEnforced',
+  SZ_TLS_KEY: optional('tlsKey', '', content).about("PEM file of the certificate's private key"),
+  SZ_QUOTA: setting('quotaBytes', '10G', bytes(0)).about('Space for each account: bytes, or with K, M, G, T'),
+  SZ_QUOTA_ENFORCE: setting('quotaEnforced', '0', flag).about(
     '1 refuses an init, complete or clone that would exceed the quota (507)',
-    '0',
-    flag,
   ),
-  SZ_MAX_VOLUME: setting('maxVolumeBytes', 'Largest volume: bytes, or with K, M, G, T', '5G', (text) =>
-    bytes(text),
-  ),
-  SZ_MIN_FREE: setting(
-    'minFreeBytes',
+  SZ_MAX_VOLUME: setting('maxVolumeBytes', '5G', bytes(0)).about('Largest volume: bytes, or with K, M, G, T'),
+  SZ_MIN_FREE: setting('minFreeBytes', '1G', bytes(0)).about(
     'Free disk space that uploads, clones and pulls must leave (507): bytes, or with K, M, G, T',
-    '1G',
-    (text) => bytes(text),
   ),
-  SZ_REGISTRATION: setting(
-    'registration',
+  SZ_REGISTRATION: setting('registration', 'open', oneOf('open', 'closed', 'invite')).about(
     '`invite` needs an invitation to register, `closed` refuses everyone (403)',
-    'open',
-    (text) => oneOf(text, 'open', 'closed', 'invite'),
   ),
-  SZ_SHARES: setting(
-    'shares',
+  SZ_SHARES: setting('shares', 'on', (text) => oneOf('on', 'off')(text) === 'on').about(
     '`off` disables links, file requests and sharing with accounts. Owners still see theirs and can end them',
-    'on',
-    (text) => oneOf(text, 'on', 'off') === 'on',
   ),
-  SZ_SESSION_TTL: setting(
-    'sessionTtlMs',
+  SZ_SESSION_TTL: setting('sessionTtlMs', '2592000', seconds(1)).about(
     'Seconds a token lives after its last use',
-    String(30 * 86400),
-    (text) => seconds(text, 1),
   ),
-  SZ_AUDIT_DAYS: setting('auditMs', 'Days to keep the audit log', '365', (text) => days(text, 1, 36_500)),
-  SZ_TRANSFER_TTL: setting(
-    'transferTtlMs',
+  SZ_AUDIT_DAYS: setting('auditMs', '365', days(1, 36_500)).about('Days to keep the audit log'),
+  SZ_TRANSFER_TTL: setting('transferTtlMs', '604800', seconds(1)).about(
     'Seconds an upload is kept after the last request to it',
-    String(7 * 86400),
-    (text) => seconds(text, 1),
   ),
-  SZ_TRASH_DAYS: setting(
-    'trashMs',
+  SZ_TRASH_DAYS: setting('trashMs', '30', days(1, 36_500)).about(
     'Days that a file stays in the trash before it is deleted',
-    '30',
-    (text) => days(text, 1, 36_500),
   ),
-  SZ_SWEEP_INTERVAL: setting('sweepMs', 'Seconds between two rounds of the sweeper', '5', (text) =>
-    seconds(text, 1, 3600),
+  SZ_SWEEP_INTERVAL: setting('sweepMs', '5', seconds(1, 3600)).about(
+    'Seconds between two rounds of the sweeper',
   ),
-  SZ_SCRUB_DAYS: setting(
-    'scrubMs',
+  SZ_SCRUB_DAYS: setting('scrubMs', '30', days(0, 3650)).about(
     'Days from one scrub to the next, which reads every stored volume and compares it; 0 turns it off',
-    '30',
-    (text) => days(text, 0, 3650),
   ),
-  SZ_SCRUB_RATE: setting(
-    'scrubBytesPerSecond',
+  SZ_SCRUB_RATE: setting('scrubBytesPerSecond', '20000000', bytes(1)).about(
     'Bytes per second that the scrub reads at most; also with K, M or G',
-    '20000000',
-    (text) => bytes(text, 1),
   ),
-  SZ_LOGIN_ATTEMPTS: setting(
-    'loginAttempts',
+  SZ_LOGIN_ATTEMPTS: setting('loginAttempts', '10', whole(1)).about(
     'Failed logins in a row, for one username from one address, before 429',
-    '10',
-    (text) => whole(text, 1),
   ),
-  SZ_LOGIN_ADDRESS_ATTEMPTS: setting(
-    'loginAddressAttempts',
+  SZ_LOGIN_ADDRESS_ATTEMPTS: setting('loginAddressAttempts', '300', whole(1)).about(
     'Failed logins from one address (IPv6: its /64), for any usernames, within SZ_LOGIN_WAIT, before 429',
-    '300',
-    (text) => whole(text, 1),
   ),
-  SZ_LOGIN_WAIT: setting('loginWaitMs', 'Seconds to wait after that', '60', (text) => seconds(text, 1)),
-  SZ_OPEN_TRANSFERS: setting(
-    'openTransfers',
+  SZ_LOGIN_WAIT: setting('loginWaitMs', '60', seconds(1)).about('Seconds to wait after that'),
+  SZ_OPEN_TRANSFERS: setting('openTransfers', '1000', whole(1)).about(
     'Unfinished uploads that an account may have (429)',
-    '1000',
-    (text) => whole(text, 1),
   ),
-  SZ_OPEN_VOLUMES: setting(
-    'openVolumes',
+  SZ_OPEN_VOLUMES: setting('openVolumes', '1000000', whole(1)).about(
     'Volumes that the unfinished uploads of an account may have in total (429)',
-    '1000000',
-    (text) => whole(text, 1),
   ),
-  SZ_PULLS_ACCOUNT: setting(
-    'pullsOfAccount',
+  SZ_PULLS_ACCOUNT: setting('pullsOfAccount', '4', whole(1)).about(
     'Pulls that an account may run at once; others wait, then get 429',
-    '4',
-    (text) => whole(text, 1),
   ),
-  SZ_PULLS: setting('pullsOfNode', 'Pulls that this node runs at once', '16', (text) => whole(text, 1)),
-  SZ_PULL_ALLOW: setting(
-    'pullAllow',
+  SZ_PULLS: setting('pullsOfNode', '16', whole(1)).about('Pulls that this node runs at once'),
+  SZ_PULL_ALLOW: setting('pullAllow', '', parseCidrs).about(
     "Addresses that a pull may reach besides the caller's own (CIDR list)",
-    '',
-    parseCidrs,
   ),
-  SZ_TRUST_PROXY: setting(
-    'trustProxy',
+  SZ_TRUST_PROXY: setting('trustProxy', '', parseCidrs).about(
     'Proxies whose X-Forwarded-For is trusted (CIDR list)',
-    '',
-    parseCidrs,
   ),
-  SZ_ORIGIN: optional(
-    'origin',
+  SZ_ORIGIN: optional('origin', 'none', originOf).about(
     'Origin of the web app, as `https://files.example.org`: passkeys are bound to it. `http://` only with localhost. Without it there are no passkeys',
-    'none',
-    originOf,
   ),
-  SZ_ACCEL: setting(
-    'accel',
+  SZ_ACCEL: setting('accel', '0', flag).about(
     '1 lets nginx send volumes itself (X-Accel-Redirect) where a proxy in SZ_TRUST_PROXY offers it, and the group of the server read the volumes in the data folder',
-    '0',
-    flag,
   ),
-  SZ_IDLE_TIMEOUT: setting(
-    'idleMs',
+  SZ_IDLE_TIMEOUT: setting('idleMs', '60', seconds(1, 86400)).about(
     'Seconds without a byte after which a connection is closed. A JSON body must be complete by then, with one second more for every 16,000 bytes',
-    '60',
-    (text) => seconds(text, 1, 86400),
   ),
-  SZ_SHUTDOWN_GRACE: setting(
-    'shutdownMs',
+  SZ_SHUTDOWN_GRACE: setting('shutdownMs', '30', seconds(0, 3600)).about(
     'Seconds that running requests get to finish after SIGTERM',
-    '30',
-    (text) => seconds(text, 0, 3600),
   ),
-  SZ_LANE: setting(
-    'lane',
+  SZ_LANE: setting('lane', '1', flag).about(
     "0 leaves every connection to Node's own HTTP server, which costs uploads more CPU",
-    '1',
-    flag,
   ),
-  SZ_METRICS_PORT: optional(
-    'metricsPort',
+  SZ_METRICS_PORT: optional('metricsPort', 'none', whole(1, 65535)).about(
     'Port on SZ_HOST where GET /metrics needs no token; the main port always asks for the system token',
-    'none',
-    (text) => whole(text, 1, 65535),
   ),
-  SZ_LOG: setting('logLevel', 'Minimum log level: debug, info, warn, error or silent', 'info', (text) =>
-    oneOf(text, 'debug', 'info', 'warn', 'error', 'silent'),
+  SZ_LOG: setting('logLevel', 'info', oneOf('debug', 'info', 'warn', 'error', 'silent')).about(
+    'Minimum log level: debug, info, warn, error or silent',
   ),
 };
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, test } from 'node:test';
+import { readConfig } from '../src/config.ts';
 import { Metadata } from '../src/metadata.ts';
 import { createLog } from '../src/platform/log/log.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
@@ -49,7 +50,7 @@ async function makeHouse(name = 'one'): Promise<House> {
     sql,
     process: () => {
       const clock = { now: NOW };
-      const config = { s3: undefined, sweepMs: 5000 };
+      const config = { ...readConfig({}), sweepMs: 5000 };
       const log = createLog('silent');
       return { clock, custody: new Custody({ metadata, volumes, config, log, now: () => clock.now }) };
     },
@@ -229,7 +230,7 @@ test('a start on S3 removes nothing for a minute; on a folder, which is locked, 
   const s3 = { location: {}, credentials: {} } as never;
   const log = createLog('silent');
   const custody = new Custody({
-    ...{ metadata, volumes, log, config: { s3, sweepMs: 5000 } },
+    ...{ metadata, volumes, log, config: { ...readConfig({}), s3, sweepMs: 5000 } },
     now: () => clock.now,
   });
   clock.now += 59_999;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { Volume } from '@szafa/protocol';
+import { readConfig } from '../src/config.ts';
 import { Metadata } from '../src/metadata.ts';
 import { DiskSpace } from '../src/platform/disk-space.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
@@ -35,6 +36,7 @@ class SlowFolder extends FolderStore {
 }
 
 const settings = {
+  ...readConfig({}),
   maxVolumeBytes: 1000,
   quotaBytes: 0,
   quotaEnforced: false,

@@ -666,7 +666,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a store that others reach is not left alone after a start',
     file: 'server/src/upkeep/custody.ts',
-    find: 'if (this.#now() < this.#quietUntil) return false;',
+    find: 'if (this.now() < this.#quietUntil) return false;',
     replace: '',
     tests: ['server/test/custody.test.ts'],
   },

@@ -164,15 +164,15 @@ export const mutants: Mutant[] = [
   {
     name: 'transfers are kept for milliseconds instead of seconds',
     file: 'server/src/config.ts',
-    find: 'whole(text, min, max) * 1000;',
-    replace: 'whole(text, min, max);',
+    find: 'whole(min, max)(text) * 1000;',
+    replace: 'whole(min, max)(text);',
     tests: [CONFIG],
   },
   {
     name: 'a quota is enforced only where nobody asked for it',
     file: 'server/src/config.ts',
-    find: "oneOf(text, '0', '1') === '1'",
-    replace: "oneOf(text, '0', '1') === '0'",
+    find: "oneOf('0', '1')(text) === '1'",
+    replace: "oneOf('0', '1')(text) === '0'",
     tests: [CONFIG, 'tests/blackbox/quota.test.ts'],
   },
   {

@@ -19,10 +19,10 @@ import {
 } from '@szafa/protocol';
 import { AccountDeletion } from '../accounts/deletion.ts';
 import type { InvitationRow } from '../accounts/invitations-table.ts';
-import type { Config } from '../config.ts';
-import type { Metadata } from '../metadata.ts';
+import type { Uses } from '../parts.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
+import { Service } from '../platform/service.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import { cancelTransfer } from '../transfers/transfers.ts';
 import { scrubState } from '../upkeep/scrub.ts';
@@ -34,29 +34,20 @@ import { requireWritable } from './mode.ts';
 /** A page of a list; `next_cursor` asks for the next one. */
 export type Page<Name extends string, T> = Record<Name, T[]> & { next_cursor?: string };
 
-interface Deps {
-  metadata: Metadata;
+type Dependencies = Uses<'metadata' | 'config'> & {
   volumes: Pick<VolumeStore, 'hasManifest'>;
-  config: Pick<Config, 'quotaBytes' | 'quotaEnforced' | 'registration' | 'database' | 's3' | 'shares'>;
   /** Who the audit log names. */
   actor: Actor;
-  now?: () => number;
-}
+};
 
 const iso = (time: number) => new Date(time).toISOString();
 const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
 const unknownAccount = () => new ApiError(404, 'no such account');
 
 /** What operators can see and do. The routes below /api/admin and the commands of szafa-server both call this. */
-export class Operator {
-  readonly #deps: Required<Deps>;
-
-  constructor(deps: Deps) {
-    this.#deps = { now: Date.now, ...deps };
-  }
-
+export class Operator extends Service<Dependencies> {
   listAccounts({ cursor = '', limit }: PageQuery): Promise<Page<'accounts', AccountRecord>> {
-    const { accountRecords } = this.#deps.metadata;
+    const { accountRecords } = this.deps.metadata;
     return readPage('accounts', limit, (most) => accountRecords.list(cursor, most), {
       show: (row) => this.#toRecord(row),
       cursor: ({ username }) => username,
@@ -64,7 +55,7 @@ export class Operator {
   }
 
   async showAccount(username: string): Promise<AccountDetails> {
-    const { accountRecords } = this.#deps.metadata;
+    const { accountRecords } = this.deps.metadata;
     const row = await accountRecords.get(username);
     if (!row) throw unknownAccount();
     const { passkeys, sessions, usedAt, transfers, volumes } = await accountRecords.activity(username);
@@ -80,8 +71,9 @@ export class Operator {
   }
 
   async limitAccount(username: string, change: LimitsChange): Promise<AccountDetails> {
-    const { metadata, now, actor } = this.#deps;
-    if (!(await metadata.accountRecords.setLimits(username, change, now(), actor))) throw unknownAccount();
+    const { metadata, actor } = this.deps;
+    if (!(await metadata.accountRecords.setLimits(username, change, this.now(), actor)))
+      throw unknownAccount();
     return this.showAccount(username);
   }
 
@@ -95,39 +87,39 @@ export class Operator {
   }
 
   async #setDisabled(username: string, disabled: boolean): Promise<void> {
-    const { metadata, now, actor } = this.#deps;
-    if (!(await metadata.accountRecords.setDisabled(username, disabled, now(), actor)))
+    const { metadata, actor } = this.deps;
+    if (!(await metadata.accountRecords.setDisabled(username, disabled, this.now(), actor)))
       throw unknownAccount();
   }
 
   /** Deletes the account with everything it has. */
   async deleteAccount(username: string): Promise<void> {
-    const { metadata, volumes, now, actor } = this.#deps;
+    const { metadata, volumes, actor } = this.deps;
     await requireWritable(metadata);
-    const pending = await metadata.deletions.begin(username, { actor, now: now() });
+    const pending = await metadata.deletions.begin(username, { actor, now: this.now() });
     if (!pending) throw unknownAccount();
-    await new AccountDeletion(metadata, volumes, now).finish(pending);
+    await new AccountDeletion(metadata, volumes, this.now).finish(pending);
   }
 
   /** Returns how many sessions and tokens were ended. */
   async logoutAccount(username: string): Promise<number> {
-    const { metadata, now, actor } = this.#deps;
-    const ended = await metadata.accountRecords.logout(username, now(), actor);
+    const { metadata, actor } = this.deps;
+    const ended = await metadata.accountRecords.logout(username, this.now(), actor);
     if (ended === undefined) throw unknownAccount();
     return ended;
   }
 
   /** Turns codes and passkeys off: a login then needs only the password. Returns whether any were on. */
   async endAccountFactor(username: string): Promise<boolean> {
-    const { metadata, now, actor } = this.#deps;
-    const wasOn = await metadata.factors.clear(username, now(), actor);
+    const { metadata, actor } = this.deps;
+    const wasOn = await metadata.factors.clear(username, this.now(), actor);
     if (wasOn === undefined) throw unknownAccount();
     return wasOn;
   }
 
   async invite({ note = '', expires_in, quota_bytes }: InvitationBody): Promise<NewInvitation> {
-    const { metadata, now, actor } = this.#deps;
-    const created_at = now();
+    const { metadata, actor } = this.deps;
+    const created_at = this.now();
     const row: InvitationRow = {
       id: randomBytes(8).toString('hex'),
       note: note.toWellFormed().replace(/\p{Cc}/gu, ' '),
@@ -141,16 +133,17 @@ export class Operator {
   }
 
   listInvitations({ cursor = '', limit }: PageQuery): Promise<Page<'invitations', Invitation>> {
-    const { metadata, now } = this.#deps;
-    return readPage('invitations', limit, (most) => metadata.invitations.list(cursor, now(), most), {
+    const { metadata } = this.deps;
+    return readPage('invitations', limit, (most) => metadata.invitations.list(cursor, this.now(), most), {
       show: toInvitation,
       cursor: ({ id }) => id,
     });
   }
 
   async endInvitation(id: string): Promise<void> {
-    const { metadata, now, actor } = this.#deps;
-    if (!(await metadata.invitations.end(id, now(), actor))) throw new ApiError(404, 'no such invitation');
+    const { metadata, actor } = this.deps;
+    if (!(await metadata.invitations.end(id, this.now(), actor)))
+      throw new ApiError(404, 'no such invitation');
   }
 
   listTransfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
@@ -159,7 +152,7 @@ export class Operator {
     return readPage(
       'transfers',
       limit,
-      (most) => this.#deps.metadata.transfers.listOpen(after, most, account),
+      (most) => this.deps.metadata.transfers.listOpen(after, most, account),
       {
         show: ({ file_id, creator, status, stored_size, chunk_count, created_at, touched_at }) => ({
           ...{ file_id, creator, status, stored_size, chunk_count },
@@ -172,18 +165,18 @@ export class Operator {
   }
 
   async cancelTransfer(fileId: string): Promise<void> {
-    const { metadata, volumes, now, actor } = this.#deps;
+    const { metadata, volumes, actor } = this.deps;
     await requireWritable(metadata);
     const transfer = await metadata.transfers.getByFile(fileId);
     if (!transfer) throw new ApiError(404, 'no such upload');
-    const [at, account] = [now(), transfer.creator];
+    const [at, account] = [this.now(), transfer.creator];
     await cancelTransfer(metadata, volumes, transfer, at, (tx) =>
       recordAudit(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
     );
   }
 
   listAllShares({ cursor = '', limit, account }: PageQuery): Promise<Page<'shares', ShareRecord>> {
-    return readPage('shares', limit, (most) => this.#deps.metadata.shares.listOpen(cursor, most, account), {
+    return readPage('shares', limit, (most) => this.deps.metadata.shares.listOpen(cursor, most, account), {
       show: ({ id, owner, recipient, files, downloads, downloaded, created_at, expires_at }) => ({
         ...{ id, owner, to: recipient, files, downloads, downloaded },
         created_at: iso(created_at),
@@ -194,12 +187,12 @@ export class Operator {
   }
 
   async endAnyShare(id: string): Promise<void> {
-    const { metadata, now, actor } = this.#deps;
-    if (!(await metadata.shares.end(id, now(), actor))) throw new ApiError(404, 'no such share');
+    const { metadata, actor } = this.deps;
+    if (!(await metadata.shares.end(id, this.now(), actor))) throw new ApiError(404, 'no such share');
   }
 
   listAllRequests({ cursor = '', limit, account }: PageQuery): Promise<Page<'requests', RequestRecord>> {
-    const { requests } = this.#deps.metadata;
+    const { requests } = this.deps.metadata;
     return readPage('requests', limit, (most) => requests.listOpen(cursor, most, account), {
       show: ({ id, owner, files, bytes, uploading, ...row }) => ({
         ...{ id, owner, max_files: files, max_bytes: bytes, uploading },
@@ -214,12 +207,12 @@ export class Operator {
 
   /** The sweeper then cancels the uploads to it. */
   async endAnyRequest(id: string): Promise<void> {
-    const { metadata, now, actor } = this.#deps;
-    if (!(await metadata.requests.end(id, now(), actor))) throw new ApiError(404, 'no such request');
+    const { metadata, actor } = this.deps;
+    if (!(await metadata.requests.end(id, this.now(), actor))) throw new ApiError(404, 'no such request');
   }
 
   async status(): Promise<ServerStatus> {
-    const { metadata, config, now } = this.#deps;
+    const { metadata, config } = this.deps;
     const { store, transfers, pulls, garbage, orphans, invitations, shares, requests, totals } = metadata;
     const facts = await store.get();
     const { accounts, files, bytes } = await totals.get();
@@ -240,7 +233,7 @@ export class Operator {
         storing: await transfers.openCount('storing'),
         failed: await transfers.openCount('failed'),
       },
-      pulls: await pulls.running(now()),
+      pulls: await pulls.running(this.now()),
       garbage: await garbage.count(),
       orphans: await orphans.count(),
       invitations: await invitations.count(),
@@ -256,13 +249,13 @@ export class Operator {
 
   /** All nodes follow within `MODE_MS`. */
   async setReadOnly(on: boolean): Promise<void> {
-    const { metadata, now, actor } = this.#deps;
-    await metadata.store.setReadOnly(on, now(), actor);
+    const { metadata, actor } = this.deps;
+    await metadata.store.setReadOnly(on, this.now(), actor);
   }
 
   audit({ cursor, limit, account }: PageQuery): Promise<Page<'entries', AuditRecord>> {
     const before = cursor === undefined ? undefined : parseCursor(cursor);
-    const { audit } = this.#deps.metadata;
+    const { audit } = this.deps.metadata;
     return readPage('entries', limit, (most) => audit.list({ account, before, limit: most }), {
       show: (row) => ({ ...row, at: iso(row.at) }),
       cursor: ({ seq }) => String(seq),
@@ -280,7 +273,7 @@ export class Operator {
       // Inexact beyond 2^53 bytes, which does not matter here.
       used_bytes: Number(row.bytes),
       extra_bytes: row.extra,
-      quota_bytes: row.quota_bytes ?? this.#deps.config.quotaBytes,
+      quota_bytes: row.quota_bytes ?? this.deps.config.quotaBytes,
       limits: own,
     };
   }

@@ -8,13 +8,12 @@ import {
   type StreamedFile,
 } from '@szafa/protocol';
 import type { AccountRef, Caller } from '../accounts/sessions.ts';
-import type { Config } from '../config.ts';
 import { readManifest } from '../files/manifest.ts';
 import { overQuota } from '../files/refusals.ts';
-import type { Metadata } from '../metadata.ts';
+import type { Uses } from '../parts.ts';
 import { isOsError } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
+import { Service } from '../platform/service.ts';
 import { toFile } from './create-transfer.ts';
 import type { ReceivedVolumes } from './received-volumes.ts';
 import { fileNotStored, unknownTransfer } from './refusals.ts';
@@ -24,27 +23,15 @@ import { ignoreOsError, type Transfers } from './transfers.ts';
 
 type Completer = AccountRef & Partial<Pick<Caller, 'scope' | 'sessionId'>>;
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
+type Dependencies = Uses<'metadata' | 'volumes' | 'config'> & {
   transfers: Transfers;
   receivedVolumes: ReceivedVolumes;
-  config: Pick<Config, 'quotaBytes' | 'quotaEnforced'>;
-  now?: () => number;
-}
+};
 
-export class Completion {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-  }
-
+export class Completion extends Service<Dependencies> {
   /** Returns the id of the file. `readBody` is called only for a streamed transfer, which alone needs the body. */
   async complete(transferId: string, caller: Completer, readBody: () => Sent<CompleteBody>): Promise<string> {
-    const transfer = await this.#deps.transfers.find(transferId);
+    const transfer = await this.deps.transfers.find(transferId);
     await this.#requireCompleter(transfer, caller);
     const file =
       transfer.streamed === 'no' ? undefined : describeFile(caller, transfer, checkComplete(readBody()));
@@ -63,8 +50,8 @@ export class Completion {
   /** Finishes a transfer in `storing`. Several requests may do so at once; there is one file. */
   async store(transfer: TransferRow): Promise<void> {
     if (transfer.status === 'done') return;
-    const { metadata, volumes } = this.#deps;
-    const now = this.#now();
+    const { metadata, volumes } = this.deps;
+    const now = this.now();
     try {
       await volumes.writeManifest(await readManifest(metadata, toFile(transfer, now)));
       if (!(await metadata.transfers.finishStoring(transfer, now))) throw unknownTransfer();
@@ -78,12 +65,12 @@ export class Completion {
   /** A visitor's upload counts for the owner of the file request, so no other token may complete it. */
   async #requireCompleter({ transfer_id, streamed }: TransferRow, { scope }: Completer): Promise<void> {
     if (scope === 'upload' || streamed !== 'sized') return;
-    if (await this.#deps.metadata.requests.isUpload(transfer_id))
+    if (await this.deps.metadata.requests.isUpload(transfer_id))
       throw new ApiError(403, 'this upload was begun by a link; only its upload token completes it');
   }
 
   async #requireAll(transfer: TransferRow): Promise<void> {
-    const { transfers, receivedVolumes } = this.#deps;
+    const { transfers, receivedVolumes } = this.deps;
     if (transfer.streamed === 'no' && (await receivedVolumes.hasAll(transfer))) return;
     const { received } = await transfers.received(transfer);
     const missing = transfer.chunk_count - received.length;
@@ -92,7 +79,7 @@ export class Completion {
   }
 
   async #begin(transferId: string, { username, accountId }: AccountRef): Promise<TransferRow> {
-    const { transfers } = this.#deps.metadata;
+    const { transfers } = this.deps.metadata;
     const quota = this.#quota;
     const result = await (quota === undefined
       ? transfers.beginStoring(transferId, username, accountId)
@@ -107,7 +94,7 @@ export class Completion {
     { username, accountId }: AccountRef,
     file: StreamedFile,
   ): Promise<TransferRow> {
-    const { streamed } = this.#deps.metadata;
+    const { streamed } = this.deps.metadata;
     const { transfer_id } = transfer;
     const result = await streamed.beginStoring(transfer_id, username, file, this.#quota, accountId);
     if (result === undefined) throw unknownTransfer();
@@ -121,7 +108,7 @@ export class Completion {
     { file_id, streamed, chunk_count }: TransferRow,
     file: StreamedFile,
   ): Promise<ApiError> {
-    const received = (await this.#deps.metadata.streamed.list(file_id)).map(({ idx }) => idx);
+    const received = (await this.deps.metadata.streamed.list(file_id)).map(({ idx }) => idx);
     const missing = file.chunkCount - received.filter((idx) => idx <= file.chunkCount).length;
     if (streamed === 'sized' && chunk_count !== file.chunkCount)
       return incomplete(`chunk_count is ${file.chunkCount}, but was ${chunk_count} at init`, received);
@@ -130,7 +117,7 @@ export class Completion {
   }
 
   get #quota(): number | undefined {
-    const { quotaEnforced, quotaBytes } = this.#deps.config;
+    const { quotaEnforced, quotaBytes } = this.deps.config;
     return quotaEnforced ? quotaBytes : undefined;
   }
 }

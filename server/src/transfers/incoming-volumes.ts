@@ -3,14 +3,12 @@
  * transfer, one that fits; space is reserved; the store verifies the bytes and makes them durable; the volume is recorded.
  */
 import { limits, parseContentDigest, type Volume } from '@szafa/protocol';
-import type { Config } from '../config.ts';
 import { overQuota } from '../files/refusals.ts';
-import type { Metadata } from '../metadata.ts';
-import type { DiskSpace } from '../platform/disk-space.ts';
+import type { Uses } from '../parts.ts';
 import { VolumeRejected } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
+import { Service } from '../platform/service.ts';
 import type { Body } from '../platform/volumes/body.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
 import type { ReceivedVolumes } from './received-volumes.ts';
 import { tooManyOpen, transferGone, unknownTransfer, volumeNotStored } from './refusals.ts';
 import { isStreaming } from './streamed-table.ts';
@@ -20,15 +18,10 @@ import type { TransferState } from './transfers-table.ts';
 /** Longest time between two touches of a running upload; less than `limits.emptyUploadSeconds`. */
 const TOUCH_MS = 120_000;
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
-  space: DiskSpace;
+type Dependencies = Uses<'metadata' | 'volumes' | 'space' | 'config'> & {
   transfers: Transfers;
   receivedVolumes: ReceivedVolumes;
-  config: Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openVolumes' | 'transferTtlMs'>;
-  now?: () => number;
-}
+};
 
 /** A volume as the head of its PUT describes it. */
 export interface VolumeUpload {
@@ -48,18 +41,10 @@ interface ExpectedVolume {
   isKnown: boolean;
 }
 
-export class IncomingVolumes {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-  }
-
+export class IncomingVolumes extends Service<Dependencies> {
   /** When it resolves, the verified bytes are durable. */
   async receive(transferId: string, found: TransferState | undefined, upload: VolumeUpload): Promise<void> {
-    const { metadata, transfers, receivedVolumes, config } = this.#deps;
+    const { metadata, transfers, receivedVolumes, config } = this.deps;
     const transfer = await transfers.use(transferId, found);
     if (transfer.status === 'storing' || transfer.status === 'done') throw transferComplete();
     const streaming = isStreaming(transfer);
@@ -67,14 +52,14 @@ export class IncomingVolumes {
       ? await this.#expectStreamed(transferId, transfer, upload)
       : await this.#expectDeclared(transfer, upload);
     // Uploads for file requests expire early while they have no volume and are not touched.
-    if (transfer.streamed === 'sized' && this.#now() - transfer.touched_at > TOUCH_MS)
+    if (transfer.streamed === 'sized' && this.now() - transfer.touched_at > TOUCH_MS)
       await transfers.touch(transferId);
-    const space = await this.#deps.space.forBody(expected.volume.size, upload.body);
+    const space = await this.deps.space.forBody(expected.volume.size, upload.body);
     // Keeps the transfer from expiring while the volume arrives, however long it takes.
     const keepAlive = setInterval(
       () => {
         // The next touch makes up for a lost one.
-        metadata.transfers.touch(transferId, this.#now()).catch(() => undefined);
+        metadata.transfers.touch(transferId, this.now()).catch(() => undefined);
       },
       Math.min(config.transferTtlMs / 4, TOUCH_MS),
     );
@@ -97,7 +82,7 @@ export class IncomingVolumes {
     { idx, length }: VolumeUpload,
   ): Promise<ExpectedVolume> {
     const inRange = Number.isInteger(idx) && idx >= 1 && idx <= chunk_count;
-    const volume = inRange ? await this.#deps.metadata.files.volume(file_id, idx) : undefined;
+    const volume = inRange ? await this.deps.metadata.files.volume(file_id, idx) : undefined;
     if (!volume) throw numberOutside(chunk_count);
     requireSize(volume, length);
     return { volume, isKnown: false };
@@ -108,7 +93,7 @@ export class IncomingVolumes {
     { file_id, streamed, chunk_count }: TransferState,
     { idx, length, digest }: VolumeUpload,
   ): Promise<ExpectedVolume> {
-    const { metadata, config } = this.#deps;
+    const { metadata, config } = this.deps;
     const last = streamed === 'sized' ? chunk_count : limits.volumesPerFile;
     if (!(Number.isInteger(idx) && idx >= 1 && idx <= last)) throw numberOutside(last);
     const sha256 = parseContentDigest(digest);
@@ -133,7 +118,7 @@ export class IncomingVolumes {
     body: Body,
     begin: () => void,
   ): Promise<void> {
-    const { metadata, volumes } = this.#deps;
+    const { metadata, volumes } = this.deps;
     const { file_id: fileId, streamed } = transfer;
     // A volume that was received before counts already.
     const hasClaim = !isKnown && (await this.#claimQuota(transferId, transfer, volume));
@@ -161,7 +146,7 @@ export class IncomingVolumes {
 
   /** Claims quota for a volume if init could not; returns whether it did. */
   async #claimQuota(transferId: string, { streamed }: TransferState, volume: Volume): Promise<boolean> {
-    const { metadata, config } = this.#deps;
+    const { metadata, config } = this.deps;
     if (!config.quotaEnforced || streamed !== 'unsized') return false;
     const result = await metadata.streamed.claimQuota(transferId, volume, config.quotaBytes);
     if (result === 'over quota') throw overQuota();
@@ -170,7 +155,7 @@ export class IncomingVolumes {
 
   /** Removes a volume that the transfer has in another form, or is not open for. */
   async #discard(fileId: string, volume: Volume, transfer: TransferState | undefined): Promise<void> {
-    const { volumes } = this.#deps;
+    const { volumes } = this.deps;
     try {
       // With a manifest, written before the database was restored from a backup, the group is a file that may need this volume.
       const isOurs = transfer !== undefined && transfer.status !== 'uploading';
@@ -182,7 +167,7 @@ export class IncomingVolumes {
   }
 
   async #isKnown(fileId: string, { idx, sha256 }: Volume): Promise<boolean> {
-    return (await this.#deps.metadata.streamed.find(fileId, idx))?.sha256 === sha256;
+    return (await this.deps.metadata.streamed.find(fileId, idx))?.sha256 === sha256;
   }
 }
 

@@ -1,15 +1,13 @@
 /** Beyond the specification: files of one volume, sent in one request, alone or in a batch. Repeating a request returns the same files. */
 import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } from '@szafa/protocol';
-import type { Config } from '../config.ts';
 import { toManifest } from '../files/manifest.ts';
-import type { Metadata } from '../metadata.ts';
-import type { DiskSpace } from '../platform/disk-space.ts';
+import type { Uses } from '../parts.ts';
 import { isNoSpace, StoreError, StoreUnavailable } from '../platform/errors.ts';
 import { ApiError, DetailError, OutOfScope, TryLater } from '../platform/http/api-error.ts';
 import { newFileId } from '../platform/ids.ts';
 import { inParallel } from '../platform/parallel.ts';
+import { Service } from '../platform/service.ts';
 import type { Body } from '../platform/volumes/body.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
 import { type Creation, toFile } from './create-transfer.ts';
 import { requireSize } from './incoming-volumes.ts';
 import { refuseCreation, unknownTransfer, volumeNotStored } from './refusals.ts';
@@ -20,14 +18,6 @@ import { type Creator, creatorIds } from './transfers.ts';
 const UNRECORDED_MS = 1_800_000;
 /** Files of a batch that are stored at once: while some wait for the disk, the next ones are read. */
 const AT_ONCE = 16;
-
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
-  space: DiskSpace;
-  config: Pick<Config, 'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced'>;
-  now?: () => number;
-}
 
 export interface SingleVolumeFile {
   /** Chosen by the client. */
@@ -54,15 +44,7 @@ interface StoredFile {
   storedSince: number;
 }
 
-export class SingleVolumeFiles {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-  }
-
+export class SingleVolumeFiles extends Service<Uses<'metadata' | 'volumes' | 'space' | 'config'>> {
   /** Returns the id of the file. `begin` asks the client for the body. */
   async receive(file: SingleVolumeFile, creator: Creator, begin: () => void): Promise<string> {
     const stored = await this.#store(file, creator, begin);
@@ -109,14 +91,14 @@ export class SingleVolumeFiles {
   }
 
   async #store(file: SingleVolumeFile, creator: Creator, begin?: () => void): Promise<StoredFile> {
-    const { volumes, config } = this.#deps;
+    const { volumes, config } = this.deps;
     const init = checkFile(file.transferId, file.init(), config.maxVolumeBytes);
     const [volume] = init.volumes as [Volume];
     requireSize(volume, file.length);
-    const space = await this.#deps.space.forBody(volume.size, file.body);
+    const space = await this.deps.space.forBody(volume.size, file.body);
     begin?.();
     const { transferId } = file;
-    const ids = { transferId, fileId: newFileId(), ...creatorIds(creator), now: this.#now() };
+    const ids = { transferId, fileId: newFileId(), ...creatorIds(creator), now: this.now() };
     const stored = { init, ids, storedSince: performance.now() };
     try {
       const row = toFile(toTransfer(init, ids, 'done'), ids.now);
@@ -133,7 +115,7 @@ export class SingleVolumeFiles {
   /** Creates the records of all files in one transaction. */
   async #record(files: StoredFile[]): Promise<Creation[]> {
     if (files.length === 0) return [];
-    const { metadata, config } = this.#deps;
+    const { metadata, config } = this.deps;
     if (files.some(({ storedSince }) => performance.now() - storedSince > UNRECORDED_MS))
       throw new ApiError(409, 'the volume took too long to arrive');
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
@@ -149,14 +131,14 @@ export class SingleVolumeFiles {
     if (creation === 'created') return ids.fileId;
     await this.#discard(stored);
     if (creation !== 'taken') return refuseCreation(creation);
-    const existing = await this.#deps.metadata.transfers.get(ids.transferId);
+    const existing = await this.deps.metadata.transfers.get(ids.transferId);
     if (!existing) throw unknownTransfer();
     const isSame = existing.creator === ids.creator && existing.total_sha256 === init.totalSha256;
     return existing.status === 'done' && isSame ? existing.file_id : refuseCreation(creation);
   }
 
   #discard({ ids }: StoredFile): Promise<void> {
-    return this.#deps.volumes.discard(ids.fileId).catch(() => undefined /* the sweeper finds it */);
+    return this.deps.volumes.discard(ids.fileId).catch(() => undefined /* the sweeper finds it */);
   }
 }
 

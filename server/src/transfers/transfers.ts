@@ -15,12 +15,12 @@ import {
   type Volume,
 } from '@szafa/protocol';
 import { type AccountRef, lastUse } from '../accounts/sessions.ts';
-import type { Config } from '../config.ts';
 import type { Metadata } from '../metadata.ts';
-import type { DiskSpace } from '../platform/disk-space.ts';
+import type { Uses } from '../parts.ts';
 import { isOsError } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { newFileId, newTransferId } from '../platform/ids.ts';
+import { Service } from '../platform/service.ts';
 import type { Sql } from '../platform/sql/sql.ts';
 import { newName as nameOf } from '../platform/volumes/names.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
@@ -42,28 +42,9 @@ export const creatorIds = ({ username, accountId, sessionId = null }: Creator) =
   creatorSession: sessionId,
 });
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
-  space: DiskSpace;
-  config: Pick<
-    Config,
-    'maxVolumeBytes' | 'quotaBytes' | 'quotaEnforced' | 'openTransfers' | 'openVolumes' | 'transferTtlMs'
-  >;
-  now?: () => number;
-}
-
-export class Transfers {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-  }
-
+export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | 'config'>> {
   async init(sent: Sent<InitBody | StreamedInitBody>, creator: Creator): Promise<string> {
-    const { metadata, config } = this.#deps;
+    const { metadata, config } = this.deps;
     const init = isStreamedInit(sent.body)
       ? checkStreamedInit(sent.body, config.maxVolumeBytes)
       : checkInit(sent as SentInit, config.maxVolumeBytes);
@@ -76,12 +57,12 @@ export class Transfers {
     creator: Creator,
     create: (ids: Required<NewTransferIds>, limits: UploadLimits) => Promise<Creation>,
   ): Promise<string> {
-    const { metadata, volumes, space, config } = this.#deps;
+    const { metadata, volumes, space, config } = this.deps;
     space.requireForVolumes(init.storedSize);
     const ids = {
       ...{ transferId: newTransferId(), fileId: newFileId() },
       ...creatorIds(creator),
-      now: this.#now(),
+      now: this.now(),
     };
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
     const open = { transfers: config.openTransfers, volumes: config.openVolumes };
@@ -101,7 +82,7 @@ export class Transfers {
   }
 
   async find(transferId: string): Promise<TransferRow> {
-    return this.use(transferId, await this.#deps.metadata.transfers.get(transferId));
+    return this.use(transferId, await this.deps.metadata.transfers.get(transferId));
   }
 
   /** Requires the transfer that was read, and records its use: every request does so, and keeps it from expiring. */
@@ -109,14 +90,14 @@ export class Transfers {
     if (!transfer) throw unknownTransfer();
     // A done transfer does not expire before its file is deleted.
     if (transfer.status === 'done') return transfer;
-    const isFresh = lastUse(transfer.touched_at, this.#now(), this.#deps.config.transferTtlMs) === 'fresh';
+    const isFresh = lastUse(transfer.touched_at, this.now(), this.deps.config.transferTtlMs) === 'fresh';
     if (!isFresh) await this.touch(transferId);
     return transfer;
   }
 
   /** Ignores a full disk, which must not refuse requests that need no space: the upload only expires earlier. */
   async touch(transferId: string): Promise<void> {
-    await this.#deps.metadata.transfers.touch(transferId, this.#now()).catch(ignoreOsError);
+    await this.deps.metadata.transfers.touch(transferId, this.now()).catch(ignoreOsError);
   }
 
   async received(transfer: TransferState): Promise<Received> {
@@ -126,14 +107,14 @@ export class Transfers {
     }
     const { status, chunk_count, file_id } = transfer;
     if (status === 'done') return { received: Array.from({ length: chunk_count }, (_, at) => at + 1) };
-    return { received: await this.#deps.volumes.received(file_id) };
+    return { received: await this.deps.volumes.received(file_id) };
   }
 
   async #streamedVolumes(transfer: TransferState): Promise<Volume[]> {
-    const volumes = await this.#deps.metadata.streamed.volumes(transfer);
+    const volumes = await this.deps.metadata.streamed.volumes(transfer);
     if (isStreaming(transfer) || transfer.status === 'done') return volumes;
     // Its complete has failed, and fsck may have withdrawn volumes since.
-    const names = new Set((await this.#deps.volumes.list(transfer.file_id)).map(nameOf));
+    const names = new Set((await this.deps.volumes.list(transfer.file_id)).map(nameOf));
     return volumes.filter((volume) => names.has(nameOf(volume)));
   }
 
@@ -141,7 +122,7 @@ export class Transfers {
   async cancel(transferId: string, caller: string): Promise<void> {
     const transfer = await this.find(transferId);
     if (transfer.creator !== caller) throw new ApiError(403, 'only the creator of a transfer may cancel it');
-    await cancelTransfer(this.#deps.metadata, this.#deps.volumes, transfer, this.#now());
+    await cancelTransfer(this.deps.metadata, this.deps.volumes, transfer, this.now());
   }
 }
 

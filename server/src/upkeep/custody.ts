@@ -1,8 +1,6 @@
-import type { Config } from '../config.ts';
-import type { Metadata } from '../metadata.ts';
+import type { Uses } from '../parts.ts';
 import { isNoSpace, StoreUnavailable } from '../platform/errors.ts';
-import type { Log } from '../platform/log/log.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
+import { Service } from '../platform/service.ts';
 import { isForeign, newMark, pairStores, StoreRefused } from './store-identity.ts';
 
 /** The least time between two renewals of the mark, which follow new files. */
@@ -14,14 +12,6 @@ const RENEW_MS = 10_000;
 const QUIET_ROUNDS = 12;
 const REPEAT_LOG_MS = 3_600_000;
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
-  config: Pick<Config, 's3' | 'sweepMs'>;
-  log: Log;
-  now?: () => number;
-}
-
 /**
  * Custody: whether this database is the only one that uses the volume store. Both hold a mark, which the sweeping process
  * renews, first in the database and then in the store. A mark in the store that the database does not know was written by
@@ -29,26 +19,18 @@ interface Dependencies {
  * transactions. That database may refer to volumes that this one does not. The store is then contested: the server reads
  * and writes as usual, but removes nothing until an operator decides.
  */
-export class Custody {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
-  readonly #quietUntil: number;
+export class Custody extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log'>> {
+  readonly #quietUntil = this.deps.config.s3 ? this.now() + QUIET_ROUNDS * this.deps.config.sweepMs : 0;
   /** Whether the last check found the store in our custody. */
   #isOurs = false;
   #renewedAt: number | undefined;
   #newestFile = -1;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-    this.#quietUntil = deps.config.s3 ? this.#now() + QUIET_ROUNDS * deps.config.sweepMs : 0;
-  }
-
   /** Whether volumes may be removed. Reads only the database. */
   async mayRemove(): Promise<boolean> {
-    if (this.#now() < this.#quietUntil) return false;
-    return (await this.#deps.metadata.store.get()).contestedAt === null;
+    if (this.now() < this.#quietUntil) return false;
+    return (await this.deps.metadata.store.get()).contestedAt === null;
   }
 
   /** Checks custody at the start, before any removal. If the store does not answer, the first sweep checks it. */
@@ -66,16 +48,16 @@ export class Custody {
   }
 
   async #check(): Promise<{ ours: boolean; mark: string | undefined }> {
-    const { metadata, volumes } = this.#deps;
+    const { metadata, volumes } = this.deps;
     const { facts, mark } = await pairStores(metadata.store, volumes).catch(async (error: unknown) => {
       // An operator has given the store to another database.
       if (error instanceof StoreRefused && error.found !== undefined)
-        await metadata.store.contest(this.#now());
+        await metadata.store.contest(this.now());
       throw error;
     });
     if (facts.contestedAt === null && isForeign(facts, mark)) {
-      await metadata.store.contest(this.#now());
-      facts.contestedAt = this.#now();
+      await metadata.store.contest(this.now());
+      facts.contestedAt = this.now();
       // Both databases are in use at the same time: a mark that neither knows makes the other one stop removing, too.
       if (this.#isOurs) await volumes.writeNote('store-mark', newMark());
     }
@@ -88,9 +70,9 @@ export class Custody {
 
   /** `found` is the mark in the store. The database keeps it, in case the new one never reaches the store. */
   async #renew(found: string | undefined): Promise<void> {
-    const { metadata, volumes } = this.#deps;
+    const { metadata, volumes } = this.deps;
     const newest = await metadata.files.newest();
-    const now = this.#now();
+    const now = this.now();
     const due = newest !== this.#newestFile && now - (this.#renewedAt ?? now) >= RENEW_MS;
     if (this.#renewedAt !== undefined && !due) return;
     const mark = newMark();
@@ -101,9 +83,9 @@ export class Custody {
   }
 
   #logContest(since: number): void {
-    if (this.#now() - this.#loggedAt < REPEAT_LOG_MS) return;
-    this.#loggedAt = this.#now();
-    this.#deps.log.error(
+    if (this.now() - this.#loggedAt < REPEAT_LOG_MS) return;
+    this.#loggedAt = this.now();
+    this.deps.log.error(
       { since: new Date(since).toISOString() },
       'the volume store is contested: another database has used it. Nothing is deleted from it until ' +
         '"szafa-server rescue --missing" or "szafa-server adopt" has been run',

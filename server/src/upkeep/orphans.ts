@@ -1,7 +1,6 @@
 import type { Metadata } from '../metadata.ts';
-import type { Log } from '../platform/log/log.ts';
-import type { Metrics } from '../platform/metrics/registry.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
+import type { Uses } from '../parts.ts';
+import { Service } from '../platform/service.ts';
 import type { OrphanRound } from './orphans-table.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,35 +16,22 @@ const MOST_PART = 0.05;
 
 type Group = { id: string; changedAt: number };
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
-  log: Log;
-  metrics: Metrics;
-}
-
 /**
  * Searches for volume groups without a file or transfer, once a day, a slice at a time, and records them. A group with a
  * manifest was a file: an operator decides about it. A group without one was left by a crash and is removed a day after it
  * was first seen, unless a search has found so many that something else must be wrong.
  */
-export class OrphanSearch {
-  readonly #deps: Dependencies;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-  }
-
+export class OrphanSearch extends Service<Uses<'metadata' | 'volumes' | 'log' | 'metrics'>> {
   async work(now: number, sliceMs = SLICE_MS): Promise<void> {
-    const { orphans } = this.#deps.metadata;
+    const { orphans } = this.deps.metadata;
     let round = await orphans.round();
     if (round.after === null) {
       if (now - round.beganAt < DAY_MS) return;
       round = { beganAt: now, after: '', groups: 0, orphans: 0 };
     }
     const until = performance.now() + sliceMs;
-    for await (const groups of pages(this.#deps.volumes.groups(round.after!))) {
-      const found = await splitKnown(this.#deps.metadata, groups, now);
+    for await (const groups of pages(this.deps.volumes.groups(round.after!))) {
+      const found = await splitKnown(this.deps.metadata, groups, now);
       round = {
         ...round,
         after: groups.at(-1)!.id,
@@ -60,7 +46,7 @@ export class OrphanSearch {
   }
 
   async #logRequest(round: OrphanRound, now: number): Promise<void> {
-    const { metadata, volumes, log, metrics } = this.#deps;
+    const { metadata, volumes, log, metrics } = this.deps;
     const counts = { groups: round.groups, orphans: round.orphans };
     if (isTooMany(round)) {
       log.error(

@@ -1,11 +1,9 @@
 import type { Volume } from '@szafa/protocol';
-import type { Config } from '../config.ts';
 import type { NumberedFile } from '../files/files-table.ts';
 import { THUMBNAIL, thumbnailOf } from '../files/thumbnails-table.ts';
 import type { Metadata } from '../metadata.ts';
-import type { Log } from '../platform/log/log.ts';
-import type { Metrics } from '../platform/metrics/registry.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
+import type { Uses } from '../parts.ts';
+import { Service } from '../platform/service.ts';
 import { type CheckProgress, isFinished, type VolumeFaultRow } from './checks-table.ts';
 import { FileWalk } from './file-walk.ts';
 import { VolumeCheck } from './volume-check.ts';
@@ -18,59 +16,45 @@ const RECHECK_COUNT = 100;
 /** More faults than this are only logged. */
 const MAX_FAULTS = 10_000;
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
-  config: Pick<Config, 'scrubMs' | 'scrubBytesPerSecond'>;
-  log: Log;
-  metrics: Metrics;
-  now?: () => number;
-}
+type Dependencies = Uses<'metadata' | 'volumes' | 'config' | 'log' | 'metrics'>;
 
 /**
  * Reads every volume of every file from time to time, slowly, and compares it with its record, so that bytes lost by a
  * disk show before a client needs them. Reports faults and changes nothing in the store. One process at a time runs it.
  */
-export class Scrub {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
+export class Scrub extends Service<Dependencies> {
   #recheckedAt = 0;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-  }
 
   /** Works until nothing is due, `stop` aborts, or `isOurs` says that another node scrubs. */
   async work(stop: AbortSignal, isOurs: () => boolean): Promise<void> {
-    const { metadata, config, log } = this.#deps;
+    const { metadata, config, log } = this.deps;
     if (config.scrubMs === 0) return;
     await this.#recheckFaults(stop);
     let progress = await metadata.checks.progress('scrub');
     if (isFinished(progress)) {
-      if (this.#now() - progress.startedAt < config.scrubMs) return;
-      progress = await metadata.checks.start('scrub', this.#now());
+      if (this.now() - progress.startedAt < config.scrubMs) return;
+      progress = await metadata.checks.start('scrub', this.now());
       log.info({ files: progress.endSeq }, 'scrub: reading every volume');
     }
-    const walk = new ScrubWalk(this.#deps, progress, {
+    const walk = new ScrubWalk(this.deps, progress, {
       stop,
       isOurs,
-      now: this.#now,
+      now: this.now,
       recheckFaults: () => this.#recheckFaults(stop),
     });
-    const finished = await walk.run(this.#now).catch(unlessStopped(stop));
+    const finished = await walk.run(this.now).catch(unlessStopped(stop));
     if (!finished) return;
     const { files, volumes, bytes, faults } = walk.progress;
     log[faults > 0 ? 'error' : 'info']({ files, volumes, bytes, faults }, 'scrub: done');
   }
 
   async #recheckFaults(stop: AbortSignal): Promise<void> {
-    const { checks, files } = this.#deps.metadata;
-    if (this.#now() - this.#recheckedAt < RECHECK_MS) return;
-    this.#recheckedAt = this.#now();
+    const { checks, files } = this.deps.metadata;
+    if (this.now() - this.#recheckedAt < RECHECK_MS) return;
+    this.#recheckedAt = this.now();
     if ((await checks.faultCount()) === 0) return;
     await checks.expireFaults();
-    const check = volumeCheck(this.#deps, stop);
+    const check = volumeCheck(this.deps, stop);
     for (const { file_id, idx } of await checks.faults(RECHECK_COUNT)) {
       const spec = idx === THUMBNAIL ? await files.thumbnail(file_id) : await files.volume(file_id, idx);
       const fault = spec ? await check.faultOf(file_id, spec).catch(unlessStopped(stop)) : 'missing';

@@ -1,15 +1,12 @@
 import { limits } from '@szafa/protocol';
 import { AccountDeletion } from '../accounts/deletion.ts';
 import { expiredBefore } from '../accounts/sessions.ts';
-import type { Config } from '../config.ts';
-import type { Metadata } from '../metadata.ts';
 import type { Mode } from '../operator/mode.ts';
 import { TotalsCount } from '../operator/totals.ts';
+import type { Uses } from '../parts.ts';
 import { StoreError } from '../platform/errors.ts';
 import { ApiError } from '../platform/http/api-error.ts';
-import type { Log } from '../platform/log/log.ts';
-import type { Metrics } from '../platform/metrics/registry.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
+import { Service } from '../platform/service.ts';
 import type { Completion } from '../transfers/completion.ts';
 import type { TransferRow } from '../transfers/transfer-rows.ts';
 import type { Custody } from './custody.ts';
@@ -25,50 +22,33 @@ const LEFT_OVER_MS = 86_400_000;
 
 type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;
 
-interface Dependencies {
-  metadata: Metadata;
-  volumes: VolumeStore;
+type Dependencies = Uses<'metadata' | 'volumes' | 'config' | 'log' | 'metrics'> & {
   completion: Completion;
-  config: Pick<Config, 'transferTtlMs' | 'trashMs' | 'sessionTtlMs' | 'loginWaitMs' | 'auditMs'>;
   custody: Custody;
   mode: Pick<Mode, 'isReadOnly'>;
-  log: Log;
-  metrics: Metrics;
   /** Whether other nodes use the same stores. */
   shared: boolean;
-  now?: () => number;
-}
+};
 
 /** Finishes interrupted work, deletes expired rows and frees space. One process at a time runs it. */
-export class Sweeper {
-  readonly #deps: Dependencies;
-  readonly #now: () => number;
-  readonly #documents: DocumentQueue;
-  readonly #orphans: OrphanSearch;
-  readonly #accountDeletion: AccountDeletion;
-  readonly #totals: TotalsCount;
+export class Sweeper extends Service<Dependencies> {
+  readonly #documents = new DocumentQueue(this.deps);
+  readonly #orphans = new OrphanSearch(this.deps);
+  readonly #accountDeletion = new AccountDeletion(this.deps.metadata, this.deps.volumes, this.now);
+  readonly #totals = new TotalsCount(this.deps.metadata);
   #readOnly = false;
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
-    this.#documents = new DocumentQueue(deps);
-    this.#orphans = new OrphanSearch(deps);
-    this.#accountDeletion = new AccountDeletion(deps.metadata, deps.volumes, this.#now);
-    this.#totals = new TotalsCount(deps.metadata);
-  }
 
   /** Voids all leases at the start of a server that shares its stores with no other. */
   async recover(): Promise<void> {
-    await this.#deps.metadata.garbage.release();
-    await this.#deps.metadata.pulls.endLeases();
-    await this.#deps.metadata.streamed.releaseAllClaims();
+    await this.deps.metadata.garbage.release();
+    await this.deps.metadata.pulls.endLeases();
+    await this.deps.metadata.streamed.releaseAllClaims();
     await this.finishStoring();
   }
 
   async finishStoring(): Promise<void> {
-    for (const transfer of await this.#deps.metadata.transfers.storing()) {
-      await this.#deps.completion.store(transfer).catch((error: unknown) => {
+    for (const transfer of await this.deps.metadata.transfers.storing()) {
+      await this.deps.completion.store(transfer).catch((error: unknown) => {
         // The transfer has failed or was cancelled; the client's next complete continues it.
         if (!(error instanceof ApiError || error instanceof StoreError)) throw error;
       });
@@ -76,8 +56,8 @@ export class Sweeper {
   }
 
   async sweep(): Promise<void> {
-    const { custody, metadata, volumes, config, mode } = this.#deps;
-    const now = this.#now();
+    const { custody, metadata, volumes, config, mode } = this.deps;
+    const now = this.now();
     await metadata.receivedVolumes.expire();
     await metadata.pulls.expire(now);
     await metadata.accounts.expire(now - config.loginWaitMs * 10);
@@ -95,7 +75,7 @@ export class Sweeper {
     if (this.#readOnly) return;
     const ours = await custody.keep();
     // A node may have died while storing. If it has not, finishing twice does no harm.
-    if (this.#deps.shared || wasReadOnly) await this.finishStoring();
+    if (this.deps.shared || wasReadOnly) await this.finishStoring();
     // Documents of a contested store are not changed either: they may be newer than this database.
     if (!ours) return;
     // Continues account deletions that a process left unfinished.
@@ -119,7 +99,7 @@ export class Sweeper {
 
   /** If the group has a manifest, the upload became a file in another database: its volumes stay as an orphan. */
   async #removeAbandoned(now: number): Promise<void> {
-    const { metadata, volumes, config } = this.#deps;
+    const { metadata, volumes, config } = this.deps;
     const { transfers } = metadata;
     const before = expiredBefore(now, config.transferTtlMs);
     const removeAll = async (more: () => Promise<Abandoned[]>, untouchedSince: number) => {
@@ -144,7 +124,7 @@ export class Sweeper {
 
   /** Limits the work of a sweep; the next ones delete the rest. */
   async #emptyTrash(now: number): Promise<void> {
-    const { metadata, config } = this.#deps;
+    const { metadata, config } = this.deps;
     for (let batches = 0; batches < TRASH_BATCHES; batches++) {
       if ((await metadata.trash.expire(now - config.trashMs, now, TRASH_BATCH)) === 0) return;
     }
@@ -152,7 +132,7 @@ export class Sweeper {
 
   /** A clone with a manifest may be a file whose record a failover lost: it stays as an orphan. */
   async #keepFiledClones(now: number): Promise<void> {
-    const { metadata, volumes } = this.#deps;
+    const { metadata, volumes } = this.deps;
     for (const id of await metadata.garbage.dueClones(now)) {
       if (await volumes.hasManifest(id)) await metadata.garbage.unclaim(id);
     }
@@ -160,7 +140,7 @@ export class Sweeper {
 
   /** A group that cannot be removed does not stop the others. Checks custody after each batch, as this may take long. */
   async #removeGarbage(now: number): Promise<unknown[]> {
-    const { custody, metadata, volumes } = this.#deps;
+    const { custody, metadata, volumes } = this.deps;
     const faults: unknown[] = [];
     const take = () => metadata.garbage.take(now, now + LEASE_MS, BATCH);
     for (let ids = await take(); ids.length > 0; ids = (await custody.keep()) ? await take() : []) {

@@ -1,10 +1,11 @@
 import type { PullBody, PullProgress, Volume } from '@szafa/protocol';
-import type { Config } from '../../config.ts';
 import type { Metadata } from '../../metadata.ts';
-import type { DiskSpace, Reservation } from '../../platform/disk-space.ts';
+import type { Uses } from '../../parts.ts';
+import type { Reservation } from '../../platform/disk-space.ts';
 import { VolumeRejected } from '../../platform/errors.ts';
 import { ApiError, TryLater } from '../../platform/http/api-error.ts';
 import { inParallel } from '../../platform/parallel.ts';
+import { Service } from '../../platform/service.ts';
 import type { ReceivedVolumes } from '../received-volumes.ts';
 import { unknownTransfer } from '../refusals.ts';
 import type { TransferRow } from '../transfer-rows.ts';
@@ -23,34 +24,22 @@ const MAX_WAITING = 64;
 const CHECK_MS = 500;
 const RETRY_SECONDS = 5;
 
-interface Dependencies {
-  metadata: Metadata;
-  space: DiskSpace;
+type Dependencies = Uses<'metadata' | 'space' | 'config'> & {
   transfers: Transfers;
   receivedVolumes: ReceivedVolumes;
-  config: Pick<Config, 'dataFolder' | 'pullAllow' | 'pullsOfAccount' | 'pullsOfNode'>;
   /** Names of this process and its node. */
   runner: string;
   node: string;
   /** Called for each volume that fails verification. */
   onRejected: (error: VolumeRejected) => void;
-  now?: () => number;
-}
+};
 
 /** Downloads volumes from the client's temporary server and stores them like uploaded ones. */
-export class Pulls {
-  readonly #deps: Dependencies;
-  readonly #folders: LandingFolders;
-  readonly #now: () => number;
+export class Pulls extends Service<Dependencies> {
+  readonly #folders = new LandingFolders(this.deps.config.dataFolder);
   readonly #stop = new AbortController();
   /** Pulls that wait for a lease, in order. */
   readonly #waiting = new Set<() => void>();
-
-  constructor(deps: Dependencies) {
-    this.#deps = deps;
-    this.#folders = new LandingFolders(deps.config.dataFolder);
-    this.#now = deps.now ?? Date.now;
-  }
 
   /** `own`: the caller's address, if it is known. `rate`: maximum bytes a second. */
   async pull(
@@ -58,7 +47,7 @@ export class Pulls {
     body: PullBody,
     from: { caller: string; own: string | undefined; rate?: number | undefined },
   ): Promise<PullProgress> {
-    const { metadata, transfers, config, space } = this.#deps;
+    const { metadata, transfers, config, space } = this.deps;
     const transfer = await transfers.find(transferId);
     checkPullAddress(body.base_url, body.token);
     if (transfer.status === 'storing' || transfer.status === 'done') {
@@ -69,8 +58,8 @@ export class Pulls {
     const cancelled = new AbortController();
     const reporter = new ProgressReporter(metadata, {
       transferId,
-      runner: this.#deps.runner,
-      now: this.#now,
+      runner: this.deps.runner,
+      now: this.now,
       onGone: () => cancelled.abort(),
     });
     let reservation: Reservation | undefined;
@@ -112,10 +101,10 @@ export class Pulls {
 
   /** Waits for a lease. Accounts and nodes have few: each pull is a process with 32 connections, for up to an hour. */
   async #lease(transferId: string, caller: string): Promise<void> {
-    const { metadata, config, runner, node } = this.#deps;
+    const { metadata, config, runner, node } = this.deps;
     const limit = { account: config.pullsOfAccount, node: config.pullsOfNode };
-    for (const end = this.#now() + WAIT_MS; ; await this.#wait()) {
-      const now = this.#now();
+    for (const end = this.now() + WAIT_MS; ; await this.#wait()) {
+      const now = this.now();
       const times = { now, leaseUntil: now + LEASE_MS };
       const lease = await metadata.pulls.lease(transferId, { caller, node, runner }, times, limit);
       if (lease === 'leased') return;
@@ -149,7 +138,7 @@ export class Pulls {
   }
 
   async status(transferId: string, found: TransferState | undefined): Promise<PullProgress> {
-    const { metadata, transfers } = this.#deps;
+    const { metadata, transfers } = this.deps;
     const transfer = await transfers.use(transferId, found);
     const here = new Set((await transfers.received(transfer)).received);
     for (const idx of parseRanges(await metadata.pulls.landed(transferId))) here.add(idx);
@@ -164,13 +153,13 @@ export class Pulls {
   /** Removes the folders of transfers that are complete or do not exist. */
   async removeUnused(): Promise<void> {
     for (const fileId of await this.#folders.list()) {
-      if (!(await this.#deps.metadata.transfers.isOpen(fileId))) await this.#folders.remove(fileId);
+      if (!(await this.deps.metadata.transfers.isOpen(fileId))) await this.#folders.remove(fileId);
     }
   }
 
   /** The reason if the transfer was completed, cancelled or deleted during the pull, which may take an hour; removes the folder then. */
   async #whyClosed({ transfer_id, file_id }: TransferRow): Promise<ApiError | undefined> {
-    const { transfers } = this.#deps.metadata;
+    const { transfers } = this.deps.metadata;
     if (await transfers.isOpen(file_id)) return undefined;
     await this.#folders.remove(file_id);
     const isKnown = (await transfers.state(transfer_id)) !== undefined;
@@ -188,7 +177,7 @@ export class Pulls {
 
   /** "A volume that fails verification is skipped without an error." */
   async #store({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
-    const { metadata, receivedVolumes, onRejected } = this.#deps;
+    const { metadata, receivedVolumes, onRejected } = this.deps;
     // In a deleted group the volume would become an orphan.
     if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
     const body = this.#folders.volume(file_id, volume.idx);

@@ -1,0 +1,10 @@
+/** Base of classes that are made of other parts. Tests set the clock. */
+export abstract class Service<Deps extends object> {
+  protected readonly deps: Deps;
+  protected readonly now: () => number;
+
+  constructor(deps: Deps & { now?: () => number }) {
+    this.deps = deps;
+    this.now = deps.now ?? Date.now;
+  }
+}

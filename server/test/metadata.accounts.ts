@@ -78,7 +78,7 @@ export function accountsContract(stores: Stores): void {
       [own],
     );
     assert.equal(await accounts.openSession(ann, 'hash', { tokenHash: fresh(), device: '' }, 4), false);
-    const noted = await audit.list({ account: ann, limit: 10 });
+    const noted = await audit.list(10, ann);
     assert.deepEqual(
       noted.map(({ action }) => action),
       ['password changed', 'registered'],
@@ -141,7 +141,7 @@ export function accountsContract(stores: Stores): void {
     assert.ok(await factors.removeTotp({ secret, step: 9 }, by));
     assert.equal(await open(0, { secret, step: 10 }), false);
     assert.ok(await open(0));
-    const noted = await audit.list({ account: ann, limit: 10 });
+    const noted = await audit.list(10, ann);
     assert.deepEqual(noted.map(({ action, detail }) => [action, detail]).slice(0, 2), [
       ['factor off', 'totp'],
       ['factor on', 'totp'],

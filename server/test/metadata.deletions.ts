@@ -30,12 +30,12 @@ export function deletionsContract(stores: Stores): void {
     const { accountRecords, audit, deletions, factors } = stores.one;
     const { username } = await made();
     const leaving = (await deletions.begin(username, { actor: 'account', now: NOW }))!;
-    const before = await audit.list({ account: username, limit: 9 });
+    const before = await audit.list(9, username);
     assert.equal(await accountRecords.setLimits(username, { pulls: 2 }, NOW, 'operator'), false);
     assert.equal(await accountRecords.setDisabled(username, true, NOW, 'operator'), false);
     assert.equal(await accountRecords.logout(username, NOW, 'operator'), undefined);
     assert.equal(await factors.clear(username, NOW, 'operator'), undefined);
-    assert.deepEqual(await audit.list({ account: username, limit: 9 }), before, 'and nothing is told of it');
+    assert.deepEqual(await audit.list(9, username), before, 'and nothing is told of it');
     await clear(leaving);
     assert.ok(await deletions.finish(leaving));
   });

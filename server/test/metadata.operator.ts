@@ -62,7 +62,7 @@ export function operatorContract(stores: Stores): void {
     assert.equal(await accountRecords.logout(ann, 10, 'operator'), 1);
     assert.equal(await sessions.get(token), undefined);
     assert.equal(await accountRecords.logout(fresh('u'), 10, 'operator'), undefined);
-    const noted = await audit.list({ account: ann, limit: 9 });
+    const noted = await audit.list(9, ann);
     assert.deepEqual(
       noted.map(({ at, actor, action, detail }) => [at, actor, action, detail]),
       [

@@ -198,7 +198,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await sessions.list(ann);
   await accounts.credentials(ann);
   await metadata.recoveries.find(token, 1);
-  await metadata.audit.list({ account: ann, limit: 10 });
+  await metadata.audit.list(10, ann);
   // A change of password, and the end of an account.
   const who = fresh('u');
   await accounts.create(who, 'hash', 1);
@@ -219,7 +219,7 @@ async function askTheRest(stores: Stores, statements: Statement[]): Promise<void
   await metadata.accountRecords.activity(ann);
   await metadata.accountRecords.setLimits(ann, { pulls: 3 }, 1, 'operator');
   await metadata.accountRecords.logout(fresh('u'), 1, 'operator');
-  await metadata.audit.list({ limit: 10 });
+  await metadata.audit.list(10);
   await metadata.transfers.listOpen({ touchedAt: 1, fileId: '' }, 10);
   await metadata.transfers.listOpen({ touchedAt: 1, fileId: '' }, 10, ann);
   await metadata.transfers.getByFile(fileId);

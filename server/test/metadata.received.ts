@@ -129,7 +129,7 @@ export function receivedContract(stores: Stores): void {
     }
     const left = (await shares.list(first.owner)).find(({ id }) => id === first.id)!;
     assert.deepEqual([left.end_reason, left.recipient], ['ended', ann.username]);
-    const [noted] = await stores.one.audit.list({ account: first.owner, limit: 1 });
+    const [noted] = await stores.one.audit.list(1, first.owner);
     assert.deepEqual([noted!.action, noted!.detail], ['share ended', `${first.id} by ${ann.username}`]);
   });
 

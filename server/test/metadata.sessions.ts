@@ -67,7 +67,7 @@ export function sessionsContract(stores: Stores): void {
     await stores.two.sessions.create(tomorrow, own, 9, 1);
     assert.ok(await sessions.end(ann, (await sessions.list(ann))[0]!.id, wanted.now));
     await assert.rejects(sessions.create(token({ accountId: fresh() }), own, 9), { status: 401 });
-    const [, noted] = await audit.list({ account: ann, limit: 10 });
+    const [, noted] = await audit.list(10, ann);
     assert.deepEqual([noted!.action, noted!.detail], ['token made', 'append for one directory: web1']);
   });
 
@@ -234,7 +234,7 @@ export function sessionsContract(stores: Stores): void {
     for (const gone of [old, ended]) assert.equal(await sessions.get(gone), undefined);
     for (const still of [kept, lasting]) assert.ok(await sessions.get(still));
     assert.deepEqual(
-      (await audit.list({ account: name, limit: 9 })).map(({ detail }) => detail),
+      (await audit.list(9, name)).map(({ detail }) => detail),
       ['2'],
     );
     assert.equal((await accounts.failures(name, 'old')).ofName.failures, 0);

@@ -155,7 +155,7 @@ export function sharesContract(stores: Stores): void {
     assert.deepEqual(await shares.listOpen('', 100, share.owner), []);
     await shares.expire(NOW, NOW + 2);
     assert.equal(await shares.find(share.id, doorOf(share), NOW), undefined);
-    const noted = await stores.one.audit.list({ account: share.owner, limit: 2 });
+    const noted = await stores.one.audit.list(2, share.owner);
     assert.deepEqual(
       noted.map(({ action, detail, actor }) => [action, detail, actor]),
       [

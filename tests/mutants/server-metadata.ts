@@ -51,7 +51,7 @@ export const mutants: Mutant[] = [
   {
     name: 'the totals are counted from the first account on in every round',
     file: 'server/src/operator/totals.ts',
-    find: 'this.#after = isLast ? undefined : page.last;',
+    find: 'this.#after = isLast ? undefined : page.last!;',
     replace: 'this.#after = undefined;',
     tests: [SQLITE],
     only: 'totals',

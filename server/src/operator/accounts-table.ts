@@ -20,15 +20,6 @@ export interface AccountRow extends AccountLimits {
   extra: number;
 }
 
-/** Sessions and unfinished uploads of an account. */
-export interface AccountActivity {
-  passkeys: number;
-  sessions: number;
-  usedAt: number | null;
-  transfers: number;
-  volumes: number;
-}
-
 type Row = Omit<AccountRow, 'bytes' | 'files' | 'extra'> & {
   files: number | null;
   extra: number | null;
@@ -63,7 +54,8 @@ export class AccountRecords extends Queries {
     return row && accountOf(row);
   }
 
-  async activity(username: string): Promise<AccountActivity> {
+  /** Sessions and unfinished uploads. */
+  async activity(username: string) {
     const text = 'SELECT COUNT(*) AS count, MAX(used_at) AS used_at FROM sessions WHERE username = ?';
     const [sessions] = await this.sql.query<{ count: number; used_at: number | null }>(text, username);
     const select =

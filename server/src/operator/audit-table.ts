@@ -5,44 +5,24 @@ import { Queries, type Sql } from '../platform/sql/sql.ts';
 /** The account itself, an operator by command or with the system token, or the server. */
 export type Actor = 'account' | 'operator' | 'system token' | 'service';
 
-export type Action =
-  | 'registered'
-  | 'password changed'
-  | 'recovered'
-  | 'keys replaced'
-  | 'factor on'
-  | 'factor off'
-  | 'session ended'
-  | 'sessions ended'
-  | 'token made'
-  | 'deleted'
-  | 'disabled'
-  | 'enabled'
-  | 'quota changed'
-  | 'limits changed'
-  | 'invitation made'
-  | 'invitation used'
-  | 'invitation ended'
-  | 'upload cancelled'
-  | 'request made'
-  | 'request ended'
-  | 'share made'
-  | 'share ended'
-  | 'read-only on'
-  | 'read-only off';
+type AccountAction = 'registered' | 'recovered' | 'keys replaced' | 'deleted' | 'disabled' | 'enabled';
+type LoginAction = 'password changed' | 'factor on' | 'factor off' | 'session ended' | 'sessions ended';
+type GrantAction = `${'token' | 'invitation' | 'request' | 'share'} made`;
+type EndAction = `${'invitation' | 'request' | 'share'} ended` | 'invitation used' | 'upload cancelled';
+type OperatorAction = 'quota changed' | 'limits changed' | 'read-only on' | 'read-only off';
 
-export interface AuditEntry {
+interface AuditEntry {
   at: number;
   /** The account itself by default. */
   actor?: Actor;
   /** The account concerned; empty if the entry is about the whole server. */
   account: string;
-  action: Action;
+  action: AccountAction | LoginAction | GrantAction | EndAction | OperatorAction;
   /** More about it in a few words; never a secret, never an address. */
   detail?: string;
 }
 
-export type AuditRow = Required<AuditEntry> & { seq: number };
+type AuditRow = Required<AuditEntry> & { seq: number };
 
 /** Writes an entry in the transaction of the change that it is about. */
 export async function recordAudit(
@@ -74,17 +54,9 @@ export async function limitAudit(
 
 const COLUMNS = 'seq, at, actor, account, action, detail';
 
-interface AuditQuery {
-  /** Only entries about this account. */
-  account?: string | undefined;
-  /** Only entries older than the one with this number. */
-  before?: number | undefined;
-  limit: number;
-}
-
 export class AuditTable extends Queries {
-  /** Newest first. */
-  list({ account, before = Number.MAX_SAFE_INTEGER, limit }: AuditQuery): Promise<AuditRow[]> {
+  /** Newest first: of one account or all, older than the entry with the number `before`. */
+  list(limit: number, account?: string, before = Number.MAX_SAFE_INTEGER): Promise<AuditRow[]> {
     const [filter, values] = account === undefined ? ['', []] : ['account = ? AND', [account]];
     const text = `SELECT ${COLUMNS} FROM audit_log WHERE ${filter} seq < ? ORDER BY seq DESC LIMIT ?`;
     return this.sql.query<AuditRow>(text, ...values, before, limit);

@@ -53,18 +53,8 @@ export class Mode {
  * called at a start and by the sweeper only. All others are guarded.
  */
 const ALWAYS: ReadonlySet<string | symbol> = new Set<keyof VolumeStore>([
-  ...([
-    'received',
-    'list',
-    'open',
-    'locate',
-    'groups',
-    'manifest',
-    'hasManifest',
-    'account',
-    'accounts',
-  ] as const),
-  ...(['readNote', 'writeNote', 'discard', 'ping'] as const),
+  ...(['received', 'list', 'open', 'locate', 'groups', 'manifest', 'hasManifest'] as const),
+  ...(['account', 'accounts', 'readNote', 'writeNote', 'discard', 'ping'] as const),
 ]);
 /** Methods that take a body as their last argument, and name it when it is complete. */
 const UPLOADS: ReadonlySet<string | symbol> = new Set<keyof VolumeStore>(['put', 'putFile']);

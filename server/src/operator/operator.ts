@@ -24,6 +24,7 @@ import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import { Service } from '../platform/service.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
+import type { TransferRow } from '../transfers/transfer-rows.ts';
 import { cancelTransfer } from '../transfers/transfers.ts';
 import { scrubState } from '../upkeep/scrub.ts';
 import { VERSION } from '../version.ts';
@@ -42,22 +43,24 @@ type Dependencies = Uses<'metadata' | 'config'> & {
 
 const iso = (time: number) => new Date(time).toISOString();
 const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
-const unknownAccount = () => new ApiError(404, 'no such account');
+
+/** Throws 404 for undefined. */
+function requireFound<T>(found: T | undefined, what: string): T {
+  if (found === undefined) throw new ApiError(404, `no such ${what}`);
+  return found;
+}
 
 /** What operators can see and do. The routes below /api/admin and the commands of szafa-server both call this. */
 export class Operator extends Service<Dependencies> {
   listAccounts({ cursor = '', limit }: PageQuery): Promise<Page<'accounts', AccountRecord>> {
-    const { accountRecords } = this.deps.metadata;
-    return readPage('accounts', limit, (most) => accountRecords.list(cursor, most), {
-      show: (row) => this.#toRecord(row),
-      cursor: ({ username }) => username,
-    });
+    const read = (most: number) => this.deps.metadata.accountRecords.list(cursor, most);
+    const show = (row: AccountRow) => this.#toRecord(row);
+    return readPage('accounts', limit, read, show, ({ username }) => username);
   }
 
   async showAccount(username: string): Promise<AccountDetails> {
     const { accountRecords } = this.deps.metadata;
-    const row = await accountRecords.get(username);
-    if (!row) throw unknownAccount();
+    const row = requireFound(await accountRecords.get(username), 'account');
     const { passkeys, sessions, usedAt, transfers, volumes } = await accountRecords.activity(username);
     return {
       ...this.#toRecord(row),
@@ -72,24 +75,15 @@ export class Operator extends Service<Dependencies> {
 
   async limitAccount(username: string, change: LimitsChange): Promise<AccountDetails> {
     const { metadata, actor } = this.deps;
-    if (!(await metadata.accountRecords.setLimits(username, change, this.now(), actor)))
-      throw unknownAccount();
+    await metadata.accountRecords.setLimits(username, change, this.now(), actor);
     return this.showAccount(username);
   }
 
-  /** Refuses the account's requests from the next one on, also during an upload. Nothing is deleted. */
-  disableAccount(username: string): Promise<void> {
-    return this.#setDisabled(username, true);
-  }
-
-  enableAccount(username: string): Promise<void> {
-    return this.#setDisabled(username, false);
-  }
-
-  async #setDisabled(username: string, disabled: boolean): Promise<void> {
+  /** Refuses or allows the account's requests from the next one on, also during an upload. Nothing is deleted. */
+  async setDisabled(username: string, disabled: boolean): Promise<void> {
     const { metadata, actor } = this.deps;
-    if (!(await metadata.accountRecords.setDisabled(username, disabled, this.now(), actor)))
-      throw unknownAccount();
+    const isKnown = await metadata.accountRecords.setDisabled(username, disabled, this.now(), actor);
+    requireFound(isKnown || undefined, 'account');
   }
 
   /** Deletes the account with everything it has. */
@@ -97,28 +91,22 @@ export class Operator extends Service<Dependencies> {
     const { metadata, volumes, actor } = this.deps;
     await requireWritable(metadata);
     const pending = await metadata.deletions.begin(username, { actor, now: this.now() });
-    if (!pending) throw unknownAccount();
-    await new AccountDeletion(metadata, volumes, this.now).finish(pending);
+    await new AccountDeletion(metadata, volumes, this.now).finish(requireFound(pending, 'account'));
   }
 
   /** Returns how many sessions and tokens were ended. */
   async logoutAccount(username: string): Promise<number> {
     const { metadata, actor } = this.deps;
-    const ended = await metadata.accountRecords.logout(username, this.now(), actor);
-    if (ended === undefined) throw unknownAccount();
-    return ended;
+    return requireFound(await metadata.accountRecords.logout(username, this.now(), actor), 'account');
   }
 
   /** Turns codes and passkeys off: a login then needs only the password. Returns whether any were on. */
   async endAccountFactor(username: string): Promise<boolean> {
     const { metadata, actor } = this.deps;
-    const wasOn = await metadata.factors.clear(username, this.now(), actor);
-    if (wasOn === undefined) throw unknownAccount();
-    return wasOn;
+    return requireFound(await metadata.factors.clear(username, this.now(), actor), 'account');
   }
 
   async invite({ note = '', expires_in, quota_bytes }: InvitationBody): Promise<NewInvitation> {
-    const { metadata, actor } = this.deps;
     const created_at = this.now();
     const row: InvitationRow = {
       id: randomBytes(8).toString('hex'),
@@ -128,47 +116,31 @@ export class Operator extends Service<Dependencies> {
       expires_at: created_at + (expires_in ?? limits.inviteSeconds.usual) * 1000,
     };
     const invite = newToken();
-    await metadata.invitations.create(hashToken(invite), row, actor);
-    return { ...toInvitation(row), invite };
+    await this.deps.metadata.invitations.create(hashToken(invite), row, this.deps.actor);
+    return { ...withTimes(row), invite };
   }
 
   listInvitations({ cursor = '', limit }: PageQuery): Promise<Page<'invitations', Invitation>> {
-    const { metadata } = this.deps;
-    return readPage('invitations', limit, (most) => metadata.invitations.list(cursor, this.now(), most), {
-      show: toInvitation,
-      cursor: ({ id }) => id,
-    });
-  }
-
-  async endInvitation(id: string): Promise<void> {
-    const { metadata, actor } = this.deps;
-    if (!(await metadata.invitations.end(id, this.now(), actor)))
-      throw new ApiError(404, 'no such invitation');
+    const read = (most: number) => this.deps.metadata.invitations.list(cursor, this.now(), most);
+    return readPage('invitations', limit, read, withTimes, byId);
   }
 
   listTransfers({ cursor, limit, account }: PageQuery): Promise<Page<'transfers', TransferRecord>> {
     const [touched = '0', fileId = ''] = cursor?.split('_') ?? [];
     const after = { touchedAt: parseCursor(touched), fileId };
-    return readPage(
-      'transfers',
-      limit,
-      (most) => this.deps.metadata.transfers.listOpen(after, most, account),
-      {
-        show: ({ file_id, creator, status, stored_size, chunk_count, created_at, touched_at }) => ({
-          ...{ file_id, creator, status, stored_size, chunk_count },
-          created_at: iso(created_at),
-          touched_at: iso(touched_at),
-        }),
-        cursor: ({ touched_at, file_id }) => `${touched_at}_${file_id}`,
-      },
-    );
+    const read = (most: number) => this.deps.metadata.transfers.listOpen(after, most, account);
+    const show = ({ file_id, creator, status, stored_size, chunk_count, ...row }: TransferRow) => ({
+      ...{ file_id, creator, status, stored_size, chunk_count },
+      created_at: iso(row.created_at),
+      touched_at: iso(row.touched_at),
+    });
+    return readPage('transfers', limit, read, show, (row) => `${row.touched_at}_${row.file_id}`);
   }
 
   async cancelTransfer(fileId: string): Promise<void> {
     const { metadata, volumes, actor } = this.deps;
     await requireWritable(metadata);
-    const transfer = await metadata.transfers.getByFile(fileId);
-    if (!transfer) throw new ApiError(404, 'no such upload');
+    const transfer = requireFound(await metadata.transfers.getByFile(fileId), 'upload');
     const [at, account] = [this.now(), transfer.creator];
     await cancelTransfer(metadata, volumes, transfer, at, (tx) =>
       recordAudit(tx, { at, actor, account, action: 'upload cancelled', detail: fileId }),
@@ -176,39 +148,34 @@ export class Operator extends Service<Dependencies> {
   }
 
   listAllShares({ cursor = '', limit, account }: PageQuery): Promise<Page<'shares', ShareRecord>> {
-    return readPage('shares', limit, (most) => this.deps.metadata.shares.listOpen(cursor, most, account), {
-      show: ({ id, owner, recipient, files, downloads, downloaded, created_at, expires_at }) => ({
-        ...{ id, owner, to: recipient, files, downloads, downloaded },
-        created_at: iso(created_at),
-        expires_at: isoOrNull(expires_at),
-      }),
-      cursor: ({ id }) => id,
+    const read = (most: number) => this.deps.metadata.shares.listOpen(cursor, most, account);
+    type Row = Awaited<ReturnType<typeof read>>[number];
+    const show = ({ id, owner, recipient, files, downloads, downloaded, ...row }: Row) => ({
+      ...{ id, owner, to: recipient, files, downloads, downloaded },
+      created_at: iso(row.created_at),
+      expires_at: isoOrNull(row.expires_at),
     });
-  }
-
-  async endAnyShare(id: string): Promise<void> {
-    const { metadata, actor } = this.deps;
-    if (!(await metadata.shares.end(id, this.now(), actor))) throw new ApiError(404, 'no such share');
+    return readPage('shares', limit, read, show, byId);
   }
 
   listAllRequests({ cursor = '', limit, account }: PageQuery): Promise<Page<'requests', RequestRecord>> {
-    const { requests } = this.deps.metadata;
-    return readPage('requests', limit, (most) => requests.listOpen(cursor, most, account), {
-      show: ({ id, owner, files, bytes, uploading, ...row }) => ({
-        ...{ id, owner, max_files: files, max_bytes: bytes, uploading },
-        delivered: row.begun - uploading,
-        delivered_bytes: row.begun_bytes - row.uploading_bytes,
-        created_at: iso(row.created_at),
-        expires_at: isoOrNull(row.expires_at),
-      }),
-      cursor: ({ id }) => id,
+    const read = (most: number) => this.deps.metadata.requests.listOpen(cursor, most, account);
+    type Row = Awaited<ReturnType<typeof read>>[number];
+    const show = ({ id, owner, files, bytes, uploading, ...row }: Row) => ({
+      ...{ id, owner, max_files: files, max_bytes: bytes, uploading },
+      delivered: row.begun - uploading,
+      delivered_bytes: row.begun_bytes - row.uploading_bytes,
+      created_at: iso(row.created_at),
+      expires_at: isoOrNull(row.expires_at),
     });
+    return readPage('requests', limit, read, show, byId);
   }
 
-  /** The sweeper then cancels the uploads to it. */
-  async endAnyRequest(id: string): Promise<void> {
+  /** The sweeper then cancels the uploads to a request. */
+  async end(what: 'invitation' | 'share' | 'request', id: string): Promise<void> {
     const { metadata, actor } = this.deps;
-    if (!(await metadata.requests.end(id, this.now(), actor))) throw new ApiError(404, 'no such request');
+    const isEnded = await metadata[`${what}s`].end(id, this.now(), actor);
+    requireFound(isEnded || undefined, what);
   }
 
   async status(): Promise<ServerStatus> {
@@ -249,17 +216,19 @@ export class Operator extends Service<Dependencies> {
 
   /** All nodes follow within `MODE_MS`. */
   async setReadOnly(on: boolean): Promise<void> {
-    const { metadata, actor } = this.deps;
-    await metadata.store.setReadOnly(on, this.now(), actor);
+    await this.deps.metadata.store.setReadOnly(on, this.now(), this.deps.actor);
   }
 
   audit({ cursor, limit, account }: PageQuery): Promise<Page<'entries', AuditRecord>> {
     const before = cursor === undefined ? undefined : parseCursor(cursor);
-    const { audit } = this.deps.metadata;
-    return readPage('entries', limit, (most) => audit.list({ account, before, limit: most }), {
-      show: (row) => ({ ...row, at: iso(row.at) }),
-      cursor: ({ seq }) => String(seq),
-    });
+    const read = (most: number) => this.deps.metadata.audit.list(most, account, before);
+    return readPage(
+      'entries',
+      limit,
+      read,
+      (row) => ({ ...row, at: iso(row.at) }),
+      ({ seq }) => String(seq),
+    );
   }
 
   #toRecord(row: AccountRow): AccountRecord {
@@ -279,23 +248,26 @@ export class Operator extends Service<Dependencies> {
   }
 }
 
-const toInvitation = ({ created_at, expires_at, ...row }: InvitationRow): Invitation => ({
+const withTimes = (row: InvitationRow): Invitation => ({
   ...row,
-  created_at: iso(created_at),
-  expires_at: iso(expires_at),
+  created_at: iso(row.created_at),
+  expires_at: iso(row.expires_at),
 });
 
-/** Reads one row more than the page shows, to know whether there is a next page. */
+const byId = ({ id }: { id: string }) => id;
+
+/** Reads one row more than the page shows, to know whether there is a next page, which begins after `cursorOf` the last row. */
 async function readPage<Name extends string, Row, T>(
   name: Name,
   limit: string | undefined,
   read: (most: number) => Promise<Row[]>,
-  { show, cursor }: { show: (row: Row) => T; cursor: (row: Row) => string },
+  show: (row: Row) => T,
+  cursorOf: (row: Row) => string,
 ): Promise<Page<Name, T>> {
   const most = Math.min(limit === undefined ? limits.adminPage : Number(limit), limits.listPage);
   const rows = await read(most + 1);
   const page = rows.slice(0, most);
-  const next = rows.length > most ? { next_cursor: cursor(page.at(-1)!) } : {};
+  const next = rows.length > most ? { next_cursor: cursorOf(page.at(-1)!) } : {};
   return { [name]: page.map(show), ...next } as Page<Name, T>;
 }
 

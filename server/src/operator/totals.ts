@@ -1,5 +1,5 @@
 import type { Metadata } from '../metadata.ts';
-import type { Totals, TotalsPage } from './totals-table.ts';
+import type { Totals, TotalsTable } from './totals-table.ts';
 
 /** Accounts counted in one round of the sweeper. */
 const PAGE = 1000;
@@ -9,48 +9,44 @@ const STAGES = ['accounts', 'usage', 'trash'] as const;
 
 /** Counts the totals, a page in each round. If the process dies in between, the stored totals stay as they were. */
 export class TotalsCount {
-  readonly #metadata: Metadata;
+  readonly #totals: TotalsTable;
   #sums = NOTHING;
-  #stage: (typeof STAGES)[number] = 'accounts';
+  #stage = 0;
   #after: string | undefined;
 
-  constructor(metadata: Metadata) {
-    this.#metadata = metadata;
+  constructor({ totals }: Metadata) {
+    this.#totals = totals;
   }
 
   async step(): Promise<void> {
     // On small servers one page is enough for each stage, and every round counts everything.
-    for (const stage of STAGES) {
-      if (stage === this.#stage && !(await this.#countPage())) return;
-    }
-    const { totals } = this.#metadata;
-    const [sums, before] = [this.#sums, await totals.get()];
+    for (; this.#stage < STAGES.length; this.#stage++) if (!(await this.#countPage())) return;
+    const [sums, before] = [this.#sums, await this.#totals.get()];
     this.#sums = NOTHING;
-    this.#stage = 'accounts';
+    this.#stage = 0;
     const isSame = (Object.keys(sums) as (keyof Totals)[]).every((name) => before[name] === sums[name]);
-    if (!isSame) await totals.set(sums);
+    if (!isSame) await this.#totals.set(sums);
   }
 
   /** Returns whether the stage is finished. */
   async #countPage(): Promise<boolean> {
-    const { totals } = this.#metadata;
-    const sums = { ...this.#sums };
-    let page: TotalsPage;
-    if (this.#stage === 'accounts') {
-      page = await totals.accountsAfter(this.#after ?? '', PAGE);
-      sums.accounts += page.rows;
+    const stage = STAGES[this.#stage]!;
+    const { accounts, files, bytes, trashBytes } = this.#sums;
+    let page: { rows: number; last: string | null };
+    if (stage === 'accounts') {
+      page = await this.#totals.accountsAfter(this.#after ?? '', PAGE);
+      this.#sums = { ...this.#sums, accounts: accounts + page.rows };
     } else {
-      const usage = await totals.usageAfter(this.#stage === 'usage' ? 'all' : 'trash', this.#after, PAGE);
+      const usage = await this.#totals.usageAfter(stage, this.#after, PAGE);
+      const more = { files: files + usage.files, bytes: bytes + usage.bytes };
+      this.#sums = {
+        ...this.#sums,
+        ...(stage === 'usage' ? more : { trashBytes: trashBytes + usage.bytes }),
+      };
       page = usage;
-      if (this.#stage === 'usage') {
-        sums.files += usage.files;
-        sums.bytes += usage.bytes;
-      } else sums.trashBytes += usage.bytes;
     }
-    this.#sums = sums;
     const isLast = page.rows < PAGE;
-    this.#after = isLast ? undefined : page.last;
-    if (isLast) this.#stage = STAGES[STAGES.indexOf(this.#stage) + 1] ?? this.#stage;
+    this.#after = isLast ? undefined : page.last!;
     return isLast;
   }
 }

@@ -100,11 +100,11 @@ export const commands: Record<string, Command> = {
     },
   },
   'account disable': act(
-    (operator, name) => operator.disableAccount(name),
+    (operator, name) => operator.setDisabled(name, true),
     'disabled',
     'is disabled; "szafa-server account enable" undoes this',
   ),
-  'account enable': act((operator, name) => operator.enableAccount(name), 'enabled', 'is enabled'),
+  'account enable': act((operator, name) => operator.setDisabled(name, false), 'enabled', 'is enabled'),
   'account logout': act(
     (operator, name) => operator.logoutAccount(name),
     'sessions ended',
@@ -151,7 +151,11 @@ export const commands: Record<string, Command> = {
     QUOTA: ({ quota_bytes }) => (quota_bytes === null ? 'default' : { bytes: quota_bytes }),
     NOTE: ({ note }) => note,
   }),
-  'account uninvite': act((operator, id) => operator.endInvitation(id), 'invitation ended', 'is withdrawn'),
+  'account uninvite': act(
+    (operator, id) => operator.end('invitation', id),
+    'invitation ended',
+    'is withdrawn',
+  ),
   'transfers list': {
     ...list('transfers', (operator, query) => operator.listTransfers(query), {
       ID: ({ file_id }) => file_id,
@@ -180,7 +184,7 @@ export const commands: Record<string, Command> = {
     }),
     options: ['account', 'limit'],
   },
-  'shares end': act((operator, id) => operator.endAnyShare(id), 'share ended', 'is ended'),
+  'shares end': act((operator, id) => operator.end('share', id), 'share ended', 'is ended'),
   'requests list': {
     ...list('requests', (operator, query) => operator.listAllRequests(query), {
       ID: ({ id }) => id,
@@ -193,7 +197,7 @@ export const commands: Record<string, Command> = {
     }),
     options: ['account', 'limit'],
   },
-  'requests end': act((operator, id) => operator.endAnyRequest(id), 'request ended', 'is ended'),
+  'requests end': act((operator, id) => operator.end('request', id), 'request ended', 'is ended'),
   status: {
     args: [0, 0],
     showsSettings: true,

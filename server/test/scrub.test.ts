@@ -10,7 +10,7 @@ import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { paths } from '../src/stores.ts';
 import { fsck } from '../src/upkeep/commands/fsck.ts';
 import { FILE_DONE } from '../src/upkeep/file-walk.ts';
-import { Scrub, scrubFaults, scrubState } from '../src/upkeep/scrub.ts';
+import { Scrub, scrubState } from '../src/upkeep/scrub.ts';
 import { InProcess } from './in-process.ts';
 
 const DAY = 86_400_000;
@@ -35,7 +35,7 @@ async function begun(t: TestContext) {
       .map((name) => join(folder, name));
   };
   const faults = async () =>
-    (await scrubFaults(services.metadata)).map(({ file_id, idx, fault }) => [file_id, idx, fault]);
+    (await services.metadata.checks.faults(1000)).map(({ file_id, idx, fault }) => [file_id, idx, fault]);
   return { service, ...services, scrub, work, onDisk, faults };
 }
 

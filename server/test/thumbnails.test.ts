@@ -9,7 +9,7 @@ import { Report } from '../src/operator/commands/report.ts';
 import { SqliteStore } from '../src/platform/sql/sqlite.ts';
 import { paths } from '../src/stores.ts';
 import { fsck } from '../src/upkeep/commands/fsck.ts';
-import { Scrub, scrubFaults } from '../src/upkeep/scrub.ts';
+import { Scrub } from '../src/upkeep/scrub.ts';
 import { Sweeper } from '../src/upkeep/sweeper.ts';
 import { InProcess } from './in-process.ts';
 
@@ -78,7 +78,7 @@ test('a thumbnail that is lost is found and forgotten, one without a record goes
   const scrub = new Scrub({ ...service.services, config: { ...config, scrubBytesPerSecond: 1e12 } });
   await scrub.work(AbortSignal.timeout(30_000), () => true);
   assert.deepEqual(
-    (await scrubFaults(metadata)).map(({ file_id, idx, fault }) => [file_id, idx, fault]),
+    (await metadata.checks.faults(1000)).map(({ file_id, idx, fault }) => [file_id, idx, fault]),
     [[fileId, 0, 'missing']],
   );
   assert.equal(await check(false), 1);

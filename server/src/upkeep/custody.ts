@@ -1,7 +1,7 @@
 import type { Uses } from '../parts.ts';
 import { isNoSpace, StoreUnavailable } from '../platform/errors.ts';
 import { Service } from '../platform/service.ts';
-import { isForeign, newMark, pairStores, StoreRefused } from './store-identity.ts';
+import { isForeign, newRandomId, pairStores, StoreRefused } from './store-identity.ts';
 
 /** The least time between two renewals of the mark, which follow new files. */
 const RENEW_MS = 10_000;
@@ -59,7 +59,7 @@ export class Custody extends Service<Uses<'metadata' | 'volumes' | 'config' | 'l
       await metadata.store.contest(this.now());
       facts.contestedAt = this.now();
       // Both databases are in use at the same time: a mark that neither knows makes the other one stop removing, too.
-      if (this.#isOurs) await volumes.writeNote('store-mark', newMark());
+      if (this.#isOurs) await volumes.writeNote('store-mark', newRandomId());
     }
     this.#isOurs = facts.contestedAt === null;
     if (facts.contestedAt === null) return { ours: true, mark };
@@ -75,7 +75,7 @@ export class Custody extends Service<Uses<'metadata' | 'volumes' | 'config' | 'l
     const now = this.now();
     const due = newest !== this.#newestFile && now - (this.#renewedAt ?? now) >= RENEW_MS;
     if (this.#renewedAt !== undefined && !due) return;
-    const mark = newMark();
+    const mark = newRandomId();
     await metadata.store.addMark(mark, found);
     await volumes.writeNote('store-mark', mark);
     this.#renewedAt = now;

@@ -20,55 +20,47 @@ interface Stores {
  * ended, so that a document that cannot be written does not hold up the others.
  */
 export class DocumentQueue {
-  readonly #queues: Queue[];
+  readonly #stores: Stores;
+  #lastAccount = '';
+  #lastFile = '';
 
   constructor(stores: Stores) {
-    const { documents } = stores.metadata;
-    this.#queues = [
-      new Queue(
-        (after) => documents.staleAccounts(after, PAGE),
-        (id) => writeAccount(stores, id),
-      ),
-      new Queue(
-        (after) => documents.staleManifests(after, PAGE),
-        (id) => rewriteManifest(stores, id),
-      ),
-    ];
+    this.#stores = stores;
   }
 
   /** Returns errors; a later round tries those documents again. */
   async work(roundMs = ROUND_MS): Promise<unknown[]> {
+    const { documents } = this.#stores.metadata;
     const faults: unknown[] = [];
-    for (const queue of this.#queues) faults.push(...(await queue.work(performance.now() + roundMs)));
+    const write = (id: string) => writeAccount(this.#stores, id).catch((error) => faults.push(error));
+    const rewrite = (id: string) => rewriteManifest(this.#stores, id).catch((error) => faults.push(error));
+    const accounts = (after: string) => documents.staleAccounts(after, PAGE);
+    const manifests = (after: string) => documents.staleManifests(after, PAGE);
+    this.#lastAccount = await workPages(this.#lastAccount, accounts, write, roundMs);
+    this.#lastFile = await workPages(this.#lastFile, manifests, rewrite, roundMs);
     return faults;
   }
 }
 
-class Queue {
-  readonly #page: (after: string) => Promise<string[]>;
-  readonly #write: (id: string) => Promise<void>;
-  #after = '';
-
-  constructor(page: (after: string) => Promise<string[]>, write: (id: string) => Promise<void>) {
-    this.#page = page;
-    this.#write = write;
-  }
-
-  async work(until: number): Promise<unknown[]> {
-    const faults: unknown[] = [];
-    do {
-      const ids = await this.#page(this.#after);
-      this.#after = ids.at(-1) ?? '';
-      // At least a few, so that slow rounds make progress.
-      const inTime = function* () {
-        for (const [at, id] of ids.entries()) if (at < AT_ONCE || performance.now() <= until) yield id;
-      };
-      await inParallel(inTime(), AT_ONCE, (id) =>
-        this.#write(id).catch((error: unknown) => faults.push(error)),
-      );
-    } while (this.#after !== '' && performance.now() < until);
-    return faults;
-  }
+/** Writes pages of documents for a time; returns the id after which the next round begins, empty for the first. */
+async function workPages(
+  start: string,
+  page: (after: string) => Promise<string[]>,
+  write: (id: string) => Promise<unknown>,
+  roundMs: number,
+): Promise<string> {
+  const until = performance.now() + roundMs;
+  let after = start;
+  do {
+    const ids = await page(after);
+    after = ids.at(-1) ?? '';
+    // At least a few, so that slow rounds make progress.
+    const inTime = function* () {
+      for (const [at, id] of ids.entries()) if (at < AT_ONCE || performance.now() <= until) yield id;
+    };
+    await inParallel(inTime(), AT_ONCE, write);
+  } while (after !== '' && performance.now() < until);
+  return after;
 }
 
 /** Writes the manifest of a file again, or removes it if the file is gone. */

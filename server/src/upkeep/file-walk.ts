@@ -9,81 +9,81 @@ const SAVE_MS = 5_000;
 /** Takes the place of a volume's number once the whole file is checked. */
 export const FILE_DONE = 2 ** 31 - 1;
 
+interface Visitor {
+  /** Called before each file and volume. */
+  mayContinue?: () => boolean;
+  /** Called before each page of files. */
+  beforePage?: () => Promise<void>;
+  visitVolume: (file: NumberedFile, volume: Volume) => Promise<void>;
+  /** Called after all volumes of the file. */
+  finishFile: (file: NumberedFile, volumes: Volume[]) => Promise<void>;
+}
+
 /**
  * Visits every volume of every file, in the order of the files' numbers. It may take weeks, so the database holds the
  * progress: after a restart the walk continues with the next volume, on any node.
  */
-export abstract class FileWalk {
+export class FileWalk {
+  progress: CheckProgress;
   readonly #metadata: Metadata;
   readonly #name: CheckName;
+  readonly #visitor: Visitor;
   readonly #mayContinue: () => boolean;
-  #progress: CheckProgress;
   #saved: CheckProgress;
   #savedAt = performance.now();
 
-  constructor(metadata: Metadata, name: CheckName, progress: CheckProgress, mayContinue = () => true) {
+  constructor(metadata: Metadata, name: CheckName, progress: CheckProgress, visitor: Visitor) {
     this.#metadata = metadata;
     this.#name = name;
-    this.#progress = progress;
+    this.#visitor = visitor;
+    this.#mayContinue = visitor.mayContinue ?? (() => true);
+    this.progress = progress;
     this.#saved = progress;
-    this.#mayContinue = mayContinue;
   }
 
-  protected abstract visitVolume(file: NumberedFile, volume: Volume): Promise<void>;
-
-  /** Runs after all volumes of the file. */
-  protected abstract finishFile(file: NumberedFile, volumes: Volume[]): Promise<void>;
-
-  /** Runs before each page of files. */
-  protected async beforePage(): Promise<void> {}
-
-  get progress(): CheckProgress {
-    return this.#progress;
-  }
-
-  protected count(what: 'files' | 'volumes' | 'bytes' | 'faults', by = 1): void {
-    this.#progress = { ...this.#progress, [what]: this.#progress[what] + by };
+  count(what: 'files' | 'volumes' | 'bytes' | 'faults', by = 1): void {
+    this.progress = { ...this.progress, [what]: this.progress[what] + by };
   }
 
   /** False if `mayContinue` ended it, or another process has advanced the same check. */
   async run(now: () => number): Promise<boolean> {
     try {
       for (let files = await this.#nextPage(); files.length > 0; files = await this.#nextPage()) {
-        await this.beforePage();
+        await this.#visitor.beforePage?.();
         for (const file of files) if (!this.#mayContinue() || !(await this.#visit(file))) return false;
       }
     } finally {
       await this.#save();
     }
     if (!this.#mayContinue()) return false;
-    this.#progress = { ...this.#progress, endedAt: Math.max(now(), this.#progress.startedAt) };
+    this.progress = { ...this.progress, endedAt: Math.max(now(), this.progress.startedAt) };
     return this.#save();
   }
 
   #nextPage(): Promise<NumberedFile[]> {
-    const { seq, idx, endSeq } = this.#progress;
+    const { seq, idx, endSeq } = this.progress;
     return this.#metadata.files.numbered(idx === FILE_DONE ? seq + 1 : seq, endSeq, PAGE);
   }
 
   async #visit(file: NumberedFile): Promise<boolean> {
     const volumes = await this.#metadata.files.volumes(file.file_id);
-    const lastIdx = file.seq === this.#progress.seq ? this.#progress.idx : 0;
+    const lastIdx = file.seq === this.progress.seq ? this.progress.idx : 0;
     for (const volume of volumes) {
       if (volume.idx <= lastIdx) continue;
       if (!this.#mayContinue()) return false;
-      await this.visitVolume(file, volume);
-      this.#progress = { ...this.#progress, seq: file.seq, idx: volume.idx };
+      await this.#visitor.visitVolume(file, volume);
+      this.progress = { ...this.progress, seq: file.seq, idx: volume.idx };
       if (performance.now() - this.#savedAt > SAVE_MS && !(await this.#save())) return false;
     }
-    await this.finishFile(file, volumes);
+    await this.#visitor.finishFile(file, volumes);
     this.count('files');
-    this.#progress = { ...this.#progress, seq: file.seq, idx: FILE_DONE };
+    this.progress = { ...this.progress, seq: file.seq, idx: FILE_DONE };
     return true;
   }
 
   async #save(): Promise<boolean> {
-    const saved = await this.#metadata.checks.save(this.#name, this.#saved, this.#progress);
-    this.#saved = this.#progress;
+    const saved = await this.#metadata.checks.save(this.#name, this.#saved, this.progress);
+    this.#saved = this.progress;
     this.#savedAt = performance.now();
     return saved;
   }

@@ -4,7 +4,7 @@ import { THUMBNAIL, thumbnailOf } from '../files/thumbnails-table.ts';
 import type { Metadata } from '../metadata.ts';
 import type { Uses } from '../parts.ts';
 import { Service } from '../platform/service.ts';
-import { type CheckProgress, isFinished, type VolumeFaultRow } from './checks-table.ts';
+import { type CheckProgress, isFinished } from './checks-table.ts';
 import { FileWalk } from './file-walk.ts';
 import { VolumeCheck } from './volume-check.ts';
 
@@ -16,13 +16,11 @@ const RECHECK_COUNT = 100;
 /** More faults than this are only logged. */
 const MAX_FAULTS = 10_000;
 
-type Dependencies = Uses<'metadata' | 'volumes' | 'config' | 'log' | 'metrics'>;
-
 /**
  * Reads every volume of every file from time to time, slowly, and compares it with its record, so that bytes lost by a
  * disk show before a client needs them. Reports faults and changes nothing in the store. One process at a time runs it.
  */
-export class Scrub extends Service<Dependencies> {
+export class Scrub extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log' | 'metrics'>> {
   #recheckedAt = 0;
 
   /** Works until nothing is due, `stop` aborts, or `isOurs` says that another node scrubs. */
@@ -36,12 +34,7 @@ export class Scrub extends Service<Dependencies> {
       progress = await metadata.checks.start('scrub', this.now());
       log.info({ files: progress.endSeq }, 'scrub: reading every volume');
     }
-    const walk = new ScrubWalk(this.deps, progress, {
-      stop,
-      isOurs,
-      now: this.now,
-      recheckFaults: () => this.#recheckFaults(stop),
-    });
+    const walk = this.#createWalk(progress, stop, isOurs);
     const finished = await walk.run(this.now).catch(unlessStopped(stop));
     if (!finished) return;
     const { files, volumes, bytes, faults } = walk.progress;
@@ -54,7 +47,7 @@ export class Scrub extends Service<Dependencies> {
     this.#recheckedAt = this.now();
     if ((await checks.faultCount()) === 0) return;
     await checks.expireFaults();
-    const check = volumeCheck(this.deps, stop);
+    const check = this.#volumeCheck(stop);
     for (const { file_id, idx } of await checks.faults(RECHECK_COUNT)) {
       const spec = idx === THUMBNAIL ? await files.thumbnail(file_id) : await files.volume(file_id, idx);
       const fault = spec ? await check.faultOf(file_id, spec).catch(unlessStopped(stop)) : 'missing';
@@ -62,107 +55,73 @@ export class Scrub extends Service<Dependencies> {
       if (fault === undefined) await checks.removeFault(file_id, idx);
     }
   }
+
+  #createWalk(progress: CheckProgress, stop: AbortSignal, isOurs: () => boolean): FileWalk {
+    const { metadata, log } = this.deps;
+    const { checks, files } = metadata;
+    const check = this.#volumeCheck(stop, (bytes) => walk.count('bytes', bytes));
+    let knownFaults = new Set<string>();
+    const report = async ({ file_id, owner }: NumberedFile, idx: number, fault: string) => {
+      // The file may have been deleted during the check.
+      if (!(await files.get(file_id))) return;
+      walk.count('faults');
+      log.error({ file: file_id, owner, volume: idx, fault }, 'scrub: a volume is missing or damaged');
+      const key = faultKey(file_id, idx);
+      if (!knownFaults.has(key) && knownFaults.size >= MAX_FAULTS) return;
+      knownFaults.add(key);
+      await checks.addFault({ file_id, idx, fault, found_at: this.now() });
+    };
+    const visitVolume = async (file: NumberedFile, volume: Volume) => {
+      const findFault = () => check.faultOf(file.file_id, volume);
+      // Twice, because a passing error is no loss.
+      const fault = (await findFault()) && (await findFault());
+      walk.count('volumes');
+      if (fault !== undefined) await report(file, volume.idx, fault);
+      else if (knownFaults.has(faultKey(file.file_id, volume.idx)))
+        await checks.removeFault(file.file_id, volume.idx);
+    };
+    const walk = new FileWalk(metadata, 'scrub', progress, {
+      mayContinue: () => isOurs() && !stop.aborted,
+      beforePage: async () => {
+        await this.#recheckFaults(stop);
+        const faults = await checks.faults(MAX_FAULTS);
+        knownFaults = new Set(faults.map(({ file_id, idx }) => faultKey(file_id, idx)));
+      },
+      visitVolume,
+      finishFile: async (file, volumes) => {
+        const thumbnail = thumbnailOf(file);
+        if (thumbnail) await visitVolume(file, thumbnail);
+        // The record does not say what the other volumes are.
+        if (volumes.length < file.chunk_count) await report(file, volumes.length + 1, 'missing');
+      },
+    });
+    return walk;
+  }
+
+  #volumeCheck(signal: AbortSignal, onBytes?: (bytes: number) => void): VolumeCheck {
+    const { config, metrics, volumes } = this.deps;
+    return new VolumeCheck(volumes, {
+      bytesPerSecond: config.scrubBytesPerSecond,
+      leastBytes: LEAST_BYTES,
+      signal,
+      onBytes: (bytes) => {
+        metrics.add('szafa_scrub_read_bytes_total', {}, bytes);
+        onBytes?.(bytes);
+      },
+    });
+  }
 }
 
 const unlessStopped = (stop: AbortSignal) => (error: unknown) => {
   if (!stop.aborted) throw error;
 };
 
-function volumeCheck(
-  { config, metrics, volumes }: Dependencies,
-  signal: AbortSignal,
-  onBytes: (bytes: number) => void = () => undefined,
-): VolumeCheck {
-  return new VolumeCheck(volumes, {
-    bytesPerSecond: config.scrubBytesPerSecond,
-    leastBytes: LEAST_BYTES,
-    signal,
-    onBytes: (bytes) => {
-      metrics.add('szafa_scrub_read_bytes_total', {}, bytes);
-      onBytes(bytes);
-    },
-  });
-}
-
-interface ScrubOptions {
-  stop: AbortSignal;
-  isOurs: () => boolean;
-  now: () => number;
-  recheckFaults: () => Promise<void>;
-}
-
-class ScrubWalk extends FileWalk {
-  readonly #deps: Dependencies;
-  readonly #options: ScrubOptions;
-  readonly #check: VolumeCheck;
-  #knownFaults = new Set<string>();
-
-  constructor(deps: Dependencies, progress: CheckProgress, options: ScrubOptions) {
-    const { stop, isOurs } = options;
-    super(deps.metadata, 'scrub', progress, () => isOurs() && !stop.aborted);
-    this.#deps = deps;
-    this.#options = options;
-    this.#check = volumeCheck(deps, stop, (bytes) => this.count('bytes', bytes));
-  }
-
-  protected override async beforePage(): Promise<void> {
-    await this.#options.recheckFaults();
-    const faults = await this.#deps.metadata.checks.faults(MAX_FAULTS);
-    this.#knownFaults = new Set(faults.map(({ file_id, idx }) => faultKey(file_id, idx)));
-  }
-
-  protected async visitVolume(file: NumberedFile, volume: Volume): Promise<void> {
-    const check = () => this.#check.faultOf(file.file_id, volume);
-    // Twice, because a passing error is no loss.
-    const fault = (await check()) && (await check());
-    this.count('volumes');
-    if (fault !== undefined) await this.#report(file, volume.idx, fault);
-    else if (this.#knownFaults.has(faultKey(file.file_id, volume.idx)))
-      await this.#deps.metadata.checks.removeFault(file.file_id, volume.idx);
-  }
-
-  protected async finishFile(file: NumberedFile, volumes: Volume[]): Promise<void> {
-    const thumbnail = thumbnailOf(file);
-    if (thumbnail) await this.visitVolume(file, thumbnail);
-    // The record does not say what the other volumes are.
-    if (volumes.length < file.chunk_count) await this.#report(file, volumes.length + 1, 'missing');
-  }
-
-  async #report({ file_id, owner }: NumberedFile, idx: number, fault: string): Promise<void> {
-    const { metadata, log } = this.#deps;
-    // The file may have been deleted during the check.
-    if (!(await metadata.files.get(file_id))) return;
-    this.count('faults');
-    log.error({ file: file_id, owner, volume: idx, fault }, 'scrub: a volume is missing or damaged');
-    const key = faultKey(file_id, idx);
-    if (!this.#knownFaults.has(key) && this.#knownFaults.size >= MAX_FAULTS) return;
-    this.#knownFaults.add(key);
-    await metadata.checks.addFault({ file_id, idx, fault, found_at: this.#options.now() });
-  }
-}
-
 const faultKey = (fileId: string, idx: number) => `${fileId} ${idx}`;
 
-export interface ScrubState {
-  running: boolean;
-  startedAt: number;
-  /** When the last complete scrub ended; 0 if there was none. */
-  endedAt: number;
-  /** 0 to 1, by the numbers of files. */
-  progress: number;
-  files: number;
-  volumes: number;
-  bytes: number;
-  /** Volumes that are known to be missing or damaged. */
-  faults: number;
-}
-
-export async function scrubState({ checks }: Metadata): Promise<ScrubState> {
+/** `progress`: 0 to 1, by the numbers of files. `endedAt`: of the last complete scrub, 0 if there was none. */
+export async function scrubState({ checks }: Metadata) {
   const { seq, endSeq, idx: _, ...state } = await checks.progress('scrub');
   const running = !isFinished(state);
   const progress = running ? Math.min(1, seq / Math.max(1, endSeq)) : 1;
   return { ...state, running, progress, faults: await checks.faultCount() };
 }
-
-export const scrubFaults = ({ checks }: Metadata, limit = 1000): Promise<VolumeFaultRow[]> =>
-  checks.faults(limit);

@@ -24,19 +24,16 @@ export interface Identity {
 }
 
 export async function identityOf(volumes: VolumeStore): Promise<Identity> {
-  const [id, mark] = await Promise.all([idOf(volumes), volumes.readNote('store-mark')]);
+  const [id, mark] = await Promise.all([readId(volumes, 'store-id'), volumes.readNote('store-mark')]);
   return { id, mark };
 }
 
 /** A malformed id, such as one in a truncated file, counts as none. */
-async function idOf(volumes: VolumeStore): Promise<string | undefined> {
-  const text = await volumes.readNote('store-id');
-  return text !== undefined && RANDOM_ID.test(text) ? text : undefined;
-}
-
-/** Reads the service id from the store. */
-export async function serviceOf(volumes: VolumeStore): Promise<string | undefined> {
-  const text = await volumes.readNote('service-id');
+export async function readId(
+  volumes: VolumeStore,
+  note: 'store-id' | 'service-id',
+): Promise<string | undefined> {
+  const text = await volumes.readNote(note);
   return text !== undefined && RANDOM_ID.test(text) ? text : undefined;
 }
 
@@ -59,11 +56,11 @@ export async function pairStores(
   if (first !== facts.id) {
     const empty = await isEmpty(volumes);
     // Read again, last: a node that starts at the same time writes the id before it confirms it or stores a volume.
-    const id = await idOf(volumes);
+    const id = await readId(volumes, 'store-id');
     const newPair = id === undefined && !facts.confirmed && empty;
     if (id !== facts.id && !newPair) throw new StoreRefused(facts, id);
     await volumes.writeNote('store-id', facts.id);
-    const written = await idOf(volumes);
+    const written = await readId(volumes, 'store-id');
     // Another new database was started with the same store at the same time.
     if (written !== facts.id) throw new StoreRefused(facts, written);
   }
@@ -87,8 +84,8 @@ export async function identify(
   return { id: own, mark };
 }
 
-export const newStoreId = () => randomBytes(16).toString('hex');
-export const newMark = () => randomBytes(16).toString('hex');
+/** For stores and their marks. */
+export const newRandomId = () => randomBytes(16).toString('hex');
 
 async function isEmpty(volumes: VolumeStore): Promise<boolean> {
   for await (const _ of volumes.groups()) return false;
@@ -96,24 +93,18 @@ async function isEmpty(volumes: VolumeStore): Promise<boolean> {
 }
 
 function refusal({ id: own, confirmed }: StoreFacts, found: string | undefined): string {
-  const rebuilt =
-    'Restore the database from its backup, or rebuild it from the store with "szafa-server rescue". ' +
-    'For a new server, choose an empty folder or another prefix.';
-  if (!confirmed && found === undefined) {
-    return `the database is new, but the volume store has volumes. Nothing was changed. ${rebuilt}`;
-  }
   if (!confirmed) {
-    return `the database is new, but the volume store (${found}) belongs to another one. Nothing was changed. ${rebuilt}`;
-  }
-  const check = 'Nothing was changed. Check SZ_DATABASE, SZ_DATA and SZ_VOLUMES';
-  if (found === undefined) {
+    const what = found === undefined ? 'has volumes' : `(${found}) belongs to another one`;
     return (
-      `the volume store has no id, the database belongs to store ${own}. ${check}, and whether the disk is mounted. ` +
-      `If the volumes were restored without their id: "szafa-server adopt --store ${own}".`
+      `the database is new, but the volume store ${what}. Nothing was changed. ` +
+      'Restore the database from its backup, or rebuild it from the store with "szafa-server rescue". ' +
+      'For a new server, choose an empty folder or another prefix.'
     );
   }
-  return (
-    `the database belongs to store ${own}, the volume store is ${found}. ${check}. ` +
-    `If these two are to be a pair from now on: "szafa-server adopt --store ${found}".`
-  );
+  const check = 'Nothing was changed. Check SZ_DATABASE, SZ_DATA and SZ_VOLUMES';
+  return found === undefined
+    ? `the volume store has no id, the database belongs to store ${own}. ${check}, and whether the disk is mounted. ` +
+        `If the volumes were restored without their id: "szafa-server adopt --store ${own}".`
+    : `the database belongs to store ${own}, the volume store is ${found}. ${check}. ` +
+        `If these two are to be a pair from now on: "szafa-server adopt --store ${found}".`;
 }

@@ -10,11 +10,11 @@ import { nameOf } from '../../platform/volumes/names.ts';
 import type { OpenVolume, VolumeName } from '../../platform/volumes/store.ts';
 import { isStreaming } from '../../transfers/streamed-table.ts';
 import type { TransferRow } from '../../transfers/transfer-rows.ts';
-import { type CheckProgress, isFinished } from '../checks-table.ts';
+import { isFinished } from '../checks-table.ts';
 import { accountDocument, rewriteManifest, writeAccount } from '../documents.ts';
 import { FileWalk } from '../file-walk.ts';
 import { pages, splitKnown } from '../orphans.ts';
-import { serviceOf } from '../store-identity.ts';
+import { readId } from '../store-identity.ts';
 import { VolumeCheck, type VolumeFault } from '../volume-check.ts';
 import type { Pair } from './pair.ts';
 import { rowsOf, uploadsOf } from './rows.ts';
@@ -140,85 +140,81 @@ async function checkFiles(parts: Fsck, goOn: boolean, now: number): Promise<void
   if (!goOn || isFinished(progress)) progress = await checks.start('fsck', now);
   if (progress.faults > 0)
     parts.report.problem('problems that the interrupted run found', { problems: progress.faults });
-  await new FsckWalk(parts, progress).run(() => now);
+  const { pair, repair, check, report } = parts;
+  const { metadata, volumes } = pair;
+  const reportFile: ReportFile = async (problem, { file_id, owner }, volume, mends = false, mend) => {
+    if (!(await metadata.files.get(file_id))) return;
+    if (mends) await mend?.();
+    else walk.count('faults');
+    const details = { file: file_id, owner, ...(volume !== undefined && { volume }) };
+    report.problem(problem, details, mends);
+  };
+  // Files that arrive during the check are checked as well.
+  const all = { ...progress, endSeq: Number.MAX_SAFE_INTEGER };
+  const walk = new FileWalk(metadata, 'fsck', all, {
+    visitVolume: async (file, volume) => {
+      const fault = await check.faultOf(file.file_id, volume);
+      if (fault) await reportFile(PROBLEMS[fault], file, volume.idx);
+    },
+    finishFile: async (file, specs) => {
+      const id = file.file_id;
+      const isSpecified = specs.length === file.chunk_count;
+      if (!isSpecified) await reportFile('files with an incomplete specification', file, specs.length);
+      await checkThumbnail(parts, file, reportFile);
+      const mends = repair && isSpecified;
+      if (!(await volumes.manifest(id))) {
+        await reportFile('files without a manifest', file, undefined, mends, async () => {
+          await metadata.documents.markStale(id);
+          await rewriteManifest(pair, id);
+        });
+      }
+      const known = new Set(specs.map(nameOf));
+      for (const stray of await volumes.list(id)) {
+        if (stray.idx === THUMBNAIL || known.has(nameOf(stray))) continue;
+        // A crash during a streamed upload left it; the volumes of a file never change.
+        await reportFile('volumes that belong to no file', file, stray.idx, mends, () =>
+          volumes.withdraw(id, stray, async () => false),
+        );
+      }
+      report.count('files');
+    },
+  });
+  await walk.run(() => now);
 }
 
-class FsckWalk extends FileWalk {
-  readonly #parts: Fsck;
+/** Reports a problem, unless the file was deleted during the check; `mend` runs first if `mends`. */
+type ReportFile = (
+  problem: string,
+  file: NumberedFile,
+  volume?: number,
+  mends?: boolean,
+  mend?: () => Promise<unknown>,
+) => Promise<void>;
 
-  constructor(parts: Fsck, progress: CheckProgress) {
-    // Files that arrive during the check are checked as well.
-    super(parts.pair.metadata, 'fsck', { ...progress, endSeq: Number.MAX_SAFE_INTEGER });
-    this.#parts = parts;
+/** A lost thumbnail is made again once the record does not name it; strays in its place are removed. */
+async function checkThumbnail(
+  { pair, repair, check }: Fsck,
+  file: NumberedFile,
+  reportFile: ReportFile,
+): Promise<void> {
+  const { metadata, volumes } = pair;
+  const id = file.file_id;
+  // A thumbnail may have arrived since the row was read.
+  const readSpec = () => metadata.files.thumbnail(id);
+  const spec = await readSpec();
+  const fault = spec && (await check.faultOf(id, spec));
+  if (fault && (await readSpec())?.sha256 === spec.sha256) {
+    const mended = repair && (await metadata.thumbnails.forget(id, spec));
+    await reportFile(PROBLEMS[fault], file, THUMBNAIL, mended);
   }
-
-  protected async visitVolume(file: NumberedFile, volume: Volume): Promise<void> {
-    const fault = await this.#parts.check.faultOf(file.file_id, volume);
-    if (fault) await this.#report(PROBLEMS[fault], file, { volume: volume.idx });
-  }
-
-  protected async finishFile(file: NumberedFile, specs: Volume[]): Promise<void> {
-    const { pair, repair, report } = this.#parts;
-    const { metadata, volumes } = pair;
-    const id = file.file_id;
-    const isSpecified = specs.length === file.chunk_count;
-    if (!isSpecified)
-      await this.#report('files with an incomplete specification', file, { volume: specs.length });
-    await this.#checkThumbnail(file);
-    const mends = repair && isSpecified;
-    if (!(await volumes.manifest(id))) {
-      await this.#report('files without a manifest', file, {}, mends, async () => {
-        await metadata.documents.markStale(id);
-        await rewriteManifest(pair, id);
-      });
-    }
-    const known = new Set(specs.map(nameOf));
-    for (const stray of await volumes.list(id)) {
-      if (stray.idx === THUMBNAIL || known.has(nameOf(stray))) continue;
-      // A crash during a streamed upload left it; the volumes of a file never change.
-      await this.#report('volumes that belong to no file', file, { volume: stray.idx }, mends, () =>
-        volumes.withdraw(id, stray, async () => false),
-      );
-    }
-    report.count('files');
-  }
-
-  /** A lost thumbnail is made again once the record does not name it; strays in its place are removed. */
-  async #checkThumbnail(file: NumberedFile): Promise<void> {
-    const { pair, repair, check } = this.#parts;
-    const { metadata, volumes } = pair;
-    const id = file.file_id;
-    // A thumbnail may have arrived since the row was read.
-    const readSpec = () => metadata.files.thumbnail(id);
-    const spec = await readSpec();
-    const fault = spec && (await check.faultOf(id, spec));
-    if (fault && (await readSpec())?.sha256 === spec.sha256) {
-      const mended = repair && (await metadata.thumbnails.forget(id, spec));
-      await this.#report(PROBLEMS[fault], file, { volume: THUMBNAIL }, mended);
-    }
-    const isKnown = async ({ sha256 }: VolumeName) => (await readSpec())?.sha256 === sha256;
-    for (const stray of await volumes.list(id)) {
-      if (stray.idx !== THUMBNAIL || (await isKnown(stray))) continue;
-      // The record is written after the bytes.
-      await sleep(RECORDED_MS);
-      if ((await isKnown(stray)) || !(await metadata.files.get(id))) continue;
-      const mended = repair && (await volumes.withdraw(id, stray, () => isKnown(stray)));
-      await this.#report('volumes that belong to no file', file, { volume: THUMBNAIL }, mended);
-    }
-  }
-
-  /** Reports a problem, unless the file was deleted during the check; `mend` runs first if `mends`. */
-  async #report(
-    problem: string,
-    { file_id, owner }: NumberedFile,
-    details: Record<string, number>,
-    mends = false,
-    mend?: () => Promise<unknown>,
-  ): Promise<void> {
-    if (!(await this.#parts.pair.metadata.files.get(file_id))) return;
-    if (mends) await mend?.();
-    if (!mends) this.count('faults');
-    this.#parts.report.problem(problem, { file: file_id, owner, ...details }, mends);
+  const isKnown = async ({ sha256 }: VolumeName) => (await readSpec())?.sha256 === sha256;
+  for (const stray of await volumes.list(id)) {
+    if (stray.idx !== THUMBNAIL || (await isKnown(stray))) continue;
+    // The record is written after the bytes.
+    await sleep(RECORDED_MS);
+    if ((await isKnown(stray)) || !(await metadata.files.get(id))) continue;
+    const mended = repair && (await volumes.withdraw(id, stray, () => isKnown(stray)));
+    await reportFile('volumes that belong to no file', file, THUMBNAIL, mended);
   }
 }
 
@@ -226,7 +222,7 @@ class FsckWalk extends FileWalk {
 async function checkAccounts({ pair, repair, report }: Fsck): Promise<void> {
   const { metadata, sql, volumes } = pair;
   const { serviceId } = await metadata.store.get();
-  if ((await serviceOf(volumes)) !== serviceId) {
+  if ((await readId(volumes, 'service-id')) !== serviceId) {
     if (repair) await volumes.writeNote('service-id', serviceId);
     report.problem('stores with a wrong service id', { 'service id': serviceId }, repair);
   }

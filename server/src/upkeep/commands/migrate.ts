@@ -15,7 +15,7 @@ import { copyShareParts } from '../../sharing/share-rows.ts';
 import { insertReceived, isStreaming } from '../../transfers/streamed-table.ts';
 import type { TransferRow } from '../../transfers/transfer-rows.ts';
 import { insertVolumes } from '../../transfers/volumes-table.ts';
-import { identityOf, newStoreId, pairStores } from '../store-identity.ts';
+import { identityOf, newRandomId, pairStores } from '../store-identity.ts';
 import { takeOverStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
@@ -70,7 +70,7 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
   await inParallel(groupsOf(from.sql), GROUPS_AT_ONCE, (group) => copyGroup(from, to, group, report));
   // Without all volumes, no rows are copied: a partial copy must not look like a complete one.
   if (report.problems > 0) return;
-  const id = newStoreId();
+  const id = newRandomId();
   await to.sql.transaction(async (tx) => {
     await copyRows(from, tx, report);
     if (!stays) return;

@@ -1,7 +1,7 @@
 import { type Report, reportBroken, UsageError } from '../../operator/commands/report.ts';
 import { inParallel } from '../../platform/parallel.ts';
 import { pages } from '../orphans.ts';
-import { identify, isForeign, serviceOf } from '../store-identity.ts';
+import { identify, isForeign, readId } from '../store-identity.ts';
 import { adoptStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
@@ -61,7 +61,7 @@ export async function rescueMissing(
 
 /** Clients derive their login secrets from the service id: with another one, no password would work. */
 async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promise<void> {
-  const found = await serviceOf(volumes);
+  const found = await readId(volumes, 'service-id');
   if (found !== undefined) {
     await metadata.store.setServiceId(found);
     return;

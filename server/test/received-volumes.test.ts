@@ -81,7 +81,7 @@ after(async () => {
 async function upload(count: number, missing: { noted: number[]; absent: number[] }) {
   const store = new SlowFolder(folder, 'p');
   const transfers = new Transfers({ metadata, volumes: store, space, config: settings });
-  const receivedVolumes = new ReceivedVolumes(metadata, store);
+  const receivedVolumes = new ReceivedVolumes({ metadata, volumes: store });
   const deps = { metadata, volumes: store, space, config: settings, transfers, receivedVolumes };
   const [incoming, completion] = [new IncomingVolumes(deps), new Completion(deps)];
   const receive = (idx: number) =>

@@ -101,7 +101,7 @@ test('the space of a volume is free again once it is there, or refused', async (
   const borrow = (least: number, ended: number) => lender.lend('this', least, ended);
   const space = new DiskSpace({ free, minFreeBytes: 0, holdsVolumes: true, borrow });
   const transfers = new Transfers({ metadata, volumes, space, config });
-  const receivedVolumes = new ReceivedVolumes(metadata, volumes);
+  const receivedVolumes = new ReceivedVolumes({ metadata, volumes });
   const incoming = new IncomingVolumes({ metadata, volumes, space, config, transfers, receivedVolumes });
   const right = [randomBytes(600), randomBytes(600)];
   const transferId = await service.begin(right);

@@ -35,14 +35,11 @@ export class Completion extends Service<Dependencies> {
     await this.#requireCompleter(transfer, caller);
     const file =
       transfer.streamed === 'no' ? undefined : describeFile(caller, transfer, checkComplete(readBody()));
-    // A streaming transfer is checked by its rows in `#beginStreamed`.
+    // A streaming transfer is checked by its rows in `#begin`.
     const isChecked = transfer.status === 'storing' || transfer.status === 'done' || isStreaming(transfer);
     if (!isChecked) await this.#requireAll(transfer);
     // Also for a done transfer: the response then waits until the write that it saw is on disk.
-    const storing = await (file
-      ? this.#beginStreamed(transfer, caller, file)
-      : this.#begin(transferId, caller)
-    ).catch(fileNotStored);
+    const storing = await this.#begin(transfer, caller, file).catch(fileNotStored);
     await this.store(storing);
     return storing.file_id;
   }
@@ -78,29 +75,24 @@ export class Completion extends Service<Dependencies> {
       throw incomplete(`${missing} of ${transfer.chunk_count} volumes are missing`, received);
   }
 
-  async #begin(transferId: string, { username, accountId }: AccountRef): Promise<TransferRow> {
-    const { transfers } = this.deps.metadata;
-    const quota = this.#quota;
-    const result = await (quota === undefined
-      ? transfers.beginStoring(transferId, username, accountId)
-      : transfers.beginStoringWithin(quota, transferId, username, accountId));
-    if (result === undefined) throw unknownTransfer();
-    if (result === 'over quota') throw overQuota();
-    return result;
-  }
-
-  async #beginStreamed(
+  async #begin(
     transfer: TransferRow,
     { username, accountId }: AccountRef,
-    file: StreamedFile,
+    file: StreamedFile | undefined,
   ): Promise<TransferRow> {
-    const { streamed } = this.deps.metadata;
+    const { metadata, config } = this.deps;
     const { transfer_id } = transfer;
-    const result = await streamed.beginStoring(transfer_id, username, file, this.#quota, accountId);
+    const quota = config.quotaEnforced ? config.quotaBytes : undefined;
+    const { transfers, streamed } = metadata;
+    const result = await (file
+      ? streamed.beginStoring(transfer_id, username, file, quota, accountId)
+      : quota === undefined
+        ? transfers.beginStoring(transfer_id, username, accountId)
+        : transfers.beginStoringWithin(quota, transfer_id, username, accountId));
     if (result === undefined) throw unknownTransfer();
     if (result === 'over quota') throw overQuota();
     if (result === 'other') throw new ApiError(409, 'the transfer was completed with other values');
-    if (result === 'gaps') throw await this.#describeGaps(transfer, file);
+    if (result === 'gaps') throw await this.#describeGaps(transfer, file!);
     return result;
   }
 
@@ -114,11 +106,6 @@ export class Completion extends Service<Dependencies> {
       return incomplete(`chunk_count is ${file.chunkCount}, but was ${chunk_count} at init`, received);
     if (missing > 0) return incomplete(`${missing} of ${file.chunkCount} volumes are missing`, received);
     return incomplete(`there are volumes beyond number ${file.chunkCount}`, received);
-  }
-
-  get #quota(): number | undefined {
-    const { quotaEnforced, quotaBytes } = this.deps.config;
-    return quotaEnforced ? quotaBytes : undefined;
   }
 }
 

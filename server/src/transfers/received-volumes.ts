@@ -1,8 +1,8 @@
 import type { Volume } from '@szafa/protocol';
-import type { Metadata } from '../metadata.ts';
+import type { Uses } from '../parts.ts';
 import { inParallel } from '../platform/parallel.ts';
+import { Service } from '../platform/service.ts';
 import type { Body } from '../platform/volumes/body.ts';
-import type { VolumeStore } from '../platform/volumes/store.ts';
 import { transferGone } from './refusals.ts';
 import type { TransferRow } from './transfer-rows.ts';
 
@@ -16,23 +16,16 @@ const LOOKUPS_AT_ONCE = 8;
  * Puts volumes into the store. If the store lists slowly, it also records them in the database, so that complete need not list ten
  * thousand names. A record is written after the response and may be lost: the store decides.
  */
-export class ReceivedVolumes {
-  readonly #metadata: Metadata;
-  readonly #volumes: VolumeStore;
+export class ReceivedVolumes extends Service<Uses<'metadata' | 'volumes'>> {
   #unwritten = new Map<string, number[]>();
   /** Until the volumes that are being gathered have been written. */
   #gathering: Promise<void> | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(metadata: Metadata, volumes: VolumeStore) {
-    this.#metadata = metadata;
-    this.#volumes = volumes;
-  }
-
   /** When it resolves, the verified bytes are durable. */
   async put(fileId: string, volume: Volume, body: Body): Promise<void> {
-    await this.#volumes.put(fileId, volume, body).catch(transferGone);
-    if (!this.#volumes.listsSlowly) return;
+    await this.deps.volumes.put(fileId, volume, body).catch(transferGone);
+    if (!this.deps.volumes.listsSlowly) return;
     const numbers = this.#unwritten.get(fileId);
     if (numbers) numbers.push(volume.idx);
     else this.#unwritten.set(fileId, [volume.idx]);
@@ -41,17 +34,17 @@ export class ReceivedVolumes {
 
   /** True if every volume has been received; if false, list the store. */
   async hasAll({ file_id, chunk_count }: TransferRow): Promise<boolean> {
-    if (!this.#volumes.listsSlowly) return false;
+    if (!this.deps.volumes.listsSlowly) return false;
     await (this.#gathering ?? this.#writing);
-    const recorded = await this.#metadata.receivedVolumes.numbers(file_id);
+    const recorded = await this.deps.metadata.receivedVolumes.numbers(file_id);
     if (chunk_count - recorded.size > MAX_LOOKUPS) return false;
     let all = true;
     const unrecorded = function* () {
       for (let idx = 1; idx <= chunk_count && all; idx++) if (!recorded.has(idx)) yield idx;
     };
     await inParallel(unrecorded(), LOOKUPS_AT_ONCE, async (idx) => {
-      const { sha256 } = (await this.#metadata.files.volume(file_id, idx))!;
-      const volume = await this.#volumes.open(file_id, { idx, sha256 }, false);
+      const { sha256 } = (await this.deps.metadata.files.volume(file_id, idx))!;
+      const volume = await this.deps.volumes.open(file_id, { idx, sha256 }, false);
       if (!volume) all = false;
       await volume?.close();
     });
@@ -70,7 +63,7 @@ export class ReceivedVolumes {
   async #write(received: Map<string, number[]>): Promise<void> {
     for (const [fileId, numbers] of received) {
       // Without these rows complete only takes longer.
-      await this.#metadata.receivedVolumes.add(fileId, numbers).catch(() => undefined);
+      await this.deps.metadata.receivedVolumes.add(fileId, numbers).catch(() => undefined);
     }
   }
 }

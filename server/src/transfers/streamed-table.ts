@@ -69,12 +69,8 @@ export class StreamedTable extends Queries {
   }
 
   /** The declared volumes of a transfer; of an open one, those received so far. */
-  volumes({
-    file_id,
-    status,
-    streamed,
-  }: Pick<TransferRow, 'file_id' | 'status' | 'streamed'>): Promise<Volume[]> {
-    return isStreaming({ status, streamed }) ? this.list(file_id) : listVolumes(this.sql, file_id);
+  volumes(transfer: Pick<TransferRow, 'file_id' | 'status' | 'streamed'>): Promise<Volume[]> {
+    return isStreaming(transfer) ? this.list(transfer.file_id) : listVolumes(this.sql, transfer.file_id);
   }
 
   /** The received volumes of an open transfer, in order. */
@@ -184,15 +180,8 @@ export class StreamedTable extends Queries {
         const [row] = await tx.execute<TransferRow>(
           `UPDATE transfers SET status = 'storing', owner = ?, file_name = ?, file_size = ?, stored_size = ?,
              total_sha256 = ?, chunk_count = ?, enc_params = ?, completion_digest = ? WHERE transfer_id = ? RETURNING ${COLUMNS}`,
-          owner,
-          file.fileName,
-          file.fileSize,
-          storedSize,
-          file.totalSha256,
-          file.chunkCount,
-          file.encParams,
-          digest,
-          transferId,
+          ...[owner, file.fileName, file.fileSize, storedSize, file.totalSha256, file.chunkCount],
+          ...[file.encParams, digest, transferId],
         );
         const grows = Math.max(file.fileSize, storedSize) > Math.max(before.file_size, before.stored_size);
         const isNew = (before.owner ?? before.creator) !== owner;
@@ -218,14 +207,8 @@ async function declareReceived(
 }
 
 /** Identifies the values of a complete, whatever happens to the file later. */
-export function completionDigest({
-  fileName,
-  fileSize,
-  totalSha256,
-  chunkCount,
-  encParams,
-}: StreamedFile): string {
-  const values = [fileName, fileSize, totalSha256, chunkCount, encParams];
+export function completionDigest(file: StreamedFile): string {
+  const values = [file.fileName, file.fileSize, file.totalSha256, file.chunkCount, file.encParams];
   return hash('sha256', JSON.stringify(values), 'base64url');
 }
 

@@ -38,30 +38,14 @@ import {
 import { forgetVolumes } from './volumes-table.ts';
 
 /** The columns that most requests need. */
-export type TransferState = Pick<
-  TransferRow,
-  'file_id' | 'status' | 'chunk_count' | 'touched_at' | 'streamed' | 'creator' | 'creator_session' | 'dir_id'
->;
+const STATE_COLUMNS = [
+  ...['file_id', 'status', 'chunk_count', 'touched_at', 'streamed', 'creator', 'creator_session', 'dir_id'],
+] as const;
+export type TransferState = Pick<TransferRow, (typeof STATE_COLUMNS)[number]>;
 /** With `t` for the transfer. */
-const STATE =
-  't.file_id, t.status, t.chunk_count, t.touched_at, t.streamed, t.creator, t.creator_session, t.dir_id';
-
-const stateOf = (row: TransferState): TransferState => ({
-  file_id: row.file_id,
-  status: row.status,
-  chunk_count: row.chunk_count,
-  touched_at: row.touched_at,
-  streamed: row.streamed,
-  creator: row.creator,
-  creator_session: row.creator_session,
-  dir_id: row.dir_id,
-});
-
-/** Where a page of uploads begins: after this one. */
-export interface UploadCursor {
-  touchedAt: number;
-  fileId: string;
-}
+const STATE = STATE_COLUMNS.map((name) => `t.${name}`).join(', ');
+const stateOf = (row: TransferState) =>
+  Object.fromEntries(STATE_COLUMNS.map((name) => [name, row[name]])) as TransferState;
 
 export class TransfersTable extends Queries {
   create(init: NewTransfer, ids: NewTransferIds, limits: UploadLimits = {}): Promise<Creation> {
@@ -262,18 +246,18 @@ export class TransfersTable extends Queries {
 
   /**
    * Open uploads for operators, the longest unused first: of all accounts, or of one. An upload that is used while pages are read may
-   * appear twice; none is left out.
+   * appear twice; none is left out. The page begins after the given one.
    */
-  listOpen({ touchedAt, fileId }: UploadCursor, limit: number, creator?: string): Promise<TransferRow[]> {
+  listOpen(
+    { touchedAt, fileId }: { touchedAt: number; fileId: string },
+    limit: number,
+    creator?: string,
+  ): Promise<TransferRow[]> {
     return this.sql.query<TransferRow>(
       `SELECT ${COLUMNS} FROM transfers
        WHERE status IN ('uploading', 'failed') AND touched_at >= ? AND (touched_at > ? OR file_id > ?)
          ${creator === undefined ? '' : `AND creator = ? AND ${NOT_DONE}`} ORDER BY touched_at, file_id LIMIT ?`,
-      touchedAt,
-      touchedAt,
-      fileId,
-      ...(creator === undefined ? [] : [creator]),
-      limit,
+      ...[touchedAt, touchedAt, fileId, ...(creator === undefined ? [] : [creator]), limit],
     );
   }
 }

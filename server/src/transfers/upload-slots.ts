@@ -29,20 +29,17 @@ export class UploadSlots {
 
   /** `sender`: the account, or the file request that a visitor uploads for. */
   async run<T>(sender: string, volume: string | undefined, work: () => Promise<T>): Promise<T> {
-    const volumeKey = volume === undefined ? undefined : `volume ${volume}`;
-    const senderKey = `sender ${sender}`;
+    const keys = [`sender ${sender}`, ...(volume === undefined ? [] : [`volume ${volume}`])] as const;
     let timeout: Promise<void> | undefined;
     let isLate = false;
-    for (let refusal = this.#refusal(senderKey, volumeKey); refusal; ) {
-      if (isLate) throw refusal;
+    for (let refusal = this.#refusal(...keys); refusal; refusal = this.#refusal(...keys)) {
+      if (isLate) throw new TryLater(429, refusal, RETRY_SECONDS);
       timeout ??= sleep(WAIT_MS, undefined, { ref: false }).then(() => {
         isLate = true;
       });
       await Promise.race([this.#released.promise, timeout]);
-      refusal = this.#refusal(senderKey, volumeKey);
     }
     // Nothing runs between the last check and this.
-    const keys = volumeKey === undefined ? [senderKey] : [senderKey, volumeKey];
     for (const key of keys) this.#inUse.set(key, this.#count(key) + 1);
     try {
       return await work();
@@ -57,12 +54,11 @@ export class UploadSlots {
     }
   }
 
-  #refusal(senderKey: string, volumeKey: string | undefined): TryLater | undefined {
+  #refusal(senderKey: string, volumeKey?: string): string | undefined {
     if (volumeKey !== undefined && this.#count(volumeKey) >= this.#perVolume)
-      return new TryLater(429, 'this volume is being uploaded already; try again later', RETRY_SECONDS);
-    if (this.#count(senderKey) >= this.#perSender)
-      return new TryLater(429, 'too many uploads at once; use fewer connections', RETRY_SECONDS);
-    return undefined;
+      return 'this volume is being uploaded already; try again later';
+    const isFull = this.#count(senderKey) >= this.#perSender;
+    return isFull ? 'too many uploads at once; use fewer connections' : undefined;
   }
 
   #count(key: string): number {

@@ -62,9 +62,10 @@ export class LandingFolders {
  */
 export class Landing {
   readonly landed = new Set<number>();
+  /** The folder in which the tool works. */
+  work = '';
   readonly #folder: string;
   readonly #sizes: ReadonlyMap<number, number>;
-  #work = '';
 
   private constructor(folder: string, sizes: ReadonlyMap<number, number>) {
     this.#folder = folder;
@@ -76,7 +77,7 @@ export class Landing {
     const sizes = new Map(volumes.map(({ idx, size }) => [idx, size]));
     const landing = new Landing(folder, sizes);
     let bytes = 0;
-    await landing.#forEach(async (name) => {
+    await inParallel(await readdir(folder), CHECKS_AT_ONCE, async (name) => {
       const complete = NUMBER.test(name) && (await landing.#isComplete(join(folder, name), Number(name)));
       if (complete) bytes += sizes.get(Number(name))!;
     });
@@ -86,23 +87,19 @@ export class Landing {
   /** Keeps the complete volumes of an earlier pull and removes the rest. */
   static async open(folder: string, sizes: ReadonlyMap<number, number>): Promise<Landing> {
     const landing = new Landing(folder, sizes);
-    await landing.#forEach((name) => landing.#keepOrRemove(name));
-    landing.#work = await mkdtemp(join(folder, WORK));
+    await inParallel(await readdir(folder), CHECKS_AT_ONCE, async (name) => {
+      const file = join(folder, name);
+      const isVolume = NUMBER.test(name);
+      if (isVolume && (await landing.#isComplete(file, Number(name)))) landing.landed.add(Number(name));
+      else if (isVolume || name.startsWith(WORK)) await rm(file, { recursive: true, force: true });
+    });
+    landing.work = await mkdtemp(join(folder, WORK));
     return landing;
-  }
-
-  async #forEach(check: (name: string) => Promise<void>): Promise<void> {
-    await inParallel(await readdir(this.#folder), CHECKS_AT_ONCE, check);
-  }
-
-  /** The folder in which the tool works. */
-  get work(): string {
-    return this.#work;
   }
 
   /** Moves up a file that the tool has finished; false if its size is not the declared one. */
   async accept(idx: number): Promise<boolean> {
-    const file = join(this.#work, String(idx));
+    const file = join(this.work, String(idx));
     if (this.landed.has(idx) || !(await this.#isComplete(file, idx))) return false;
     await rename(file, join(this.#folder, String(idx)));
     this.landed.add(idx);
@@ -111,7 +108,7 @@ export class Landing {
 
   /** Accepts every finished file except these. */
   async acceptAll(except: ReadonlySet<number>): Promise<void> {
-    const names = new Set(await readdir(this.#work));
+    const names = new Set(await readdir(this.work));
     for (const name of names) {
       if (!NUMBER.test(name) || names.has(`${name}.aria2`) || except.has(Number(name))) continue;
       await this.accept(Number(name));
@@ -119,17 +116,7 @@ export class Landing {
   }
 
   async close(): Promise<void> {
-    await rm(this.#work, { recursive: true, force: true });
-  }
-
-  async #keepOrRemove(name: string): Promise<void> {
-    const file = join(this.#folder, name);
-    if (NUMBER.test(name)) {
-      if (await this.#isComplete(file, Number(name))) this.landed.add(Number(name));
-      else await rm(file, { recursive: true, force: true });
-    } else if (name.startsWith(WORK)) {
-      await rm(file, { recursive: true, force: true });
-    }
+    await rm(this.work, { recursive: true, force: true });
   }
 
   async #isComplete(file: string, idx: number): Promise<boolean> {

@@ -1,27 +1,18 @@
-import { Queries, Rollback, rollbackReason, type Sql, takeNamedLock } from '../../platform/sql/sql.ts';
-
-export interface Puller {
-  caller: string;
-  node: string;
-  /** Name of the process. */
-  runner: string;
-}
+import { countSome, hold, Queries, Refused, refusal, type Sql } from '../../platform/sql/sql.ts';
 
 /** `running`: another process has the lease. `account`, `node`: it has reached its limit. */
 export type PullLease = 'leased' | 'running' | 'account' | 'node';
 
 /** Which process runs the pull of a transfer, until when its lease lasts, and which volumes it has received. */
 export class PullsTable extends Queries {
-  async running(now: number): Promise<number> {
-    const text = 'SELECT COUNT(*) AS count FROM pulls WHERE lease_until > 0 AND lease_until > ?';
-    const [row] = await this.sql.query<{ count: number }>(text, now);
-    return row!.count;
+  running(now: number): Promise<number> {
+    return countSome(this.sql, 'pulls WHERE lease_until > 0 AND lease_until > ?', now);
   }
 
-  /** `limit`: pulls at once for an account without its own limit, and for a node, including this one. */
+  /** `runner`: the name of the process. `limit`: pulls at once for an account without its own limit, and for a node, including this one. */
   lease(
     transferId: string,
-    { caller, node, runner }: Puller,
+    { caller, node, runner }: { caller: string; node: string; runner: string },
     { now, leaseUntil }: { now: number; leaseUntil: number },
     limit: { account: number; node: number },
   ): Promise<PullLease> {

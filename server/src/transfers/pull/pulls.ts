@@ -56,12 +56,9 @@ export class Pulls extends Service<Dependencies> {
     if (transfer.streamed !== 'no') throw new ApiError(409, 'a streamed transfer is not pulled');
     await this.#lease(transferId, from.caller);
     const cancelled = new AbortController();
-    const reporter = new ProgressReporter(metadata, {
-      transferId,
-      runner: this.deps.runner,
-      now: this.now,
-      onGone: () => cancelled.abort(),
-    });
+    const onGone = () => cancelled.abort();
+    const { runner } = this.deps;
+    const reporter = reportProgress(metadata, { transferId, runner, now: this.now, onGone });
     let reservation: Reservation | undefined;
     try {
       const landing = await this.#folders.create(transfer.file_id);
@@ -82,7 +79,11 @@ export class Pulls extends Service<Dependencies> {
       });
       // Fails if the transfer has been cancelled in the meantime.
       await transfers.find(transferId);
-      const pulled = await this.#storeAll(transfer, specs, landed);
+      let pulled = 0;
+      // All of them before the response: nothing may be stored after it.
+      await inParallel(landed, VERIFIED_AT_ONCE, async (idx) => {
+        if (await this.#store(transfer, specs[idx - 1]!)) pulled++;
+      });
       reporter.landed(new Set());
       await this.#folders.remove(transfer.file_id);
       return { pulled, total: transfer.chunk_count };
@@ -90,12 +91,12 @@ export class Pulls extends Service<Dependencies> {
       const closed = await this.#whyClosed(transfer);
       if (closed) throw closed;
       if (!(error instanceof PullError)) throw error;
-      throw new ApiError(error.kind === 'cannot-start' ? 500 : 409, error.message, {
-        cause: error.cause,
-      });
+      const status = error.kind === 'cannot-start' ? 500 : 409;
+      throw new ApiError(status, error.message, { cause: error.cause });
     } finally {
       reservation?.end();
-      await reporter.end().finally(() => this.#wakeNext());
+      // The first that waits is the next.
+      await reporter.end().finally(() => this.#waiting.values().next().value?.());
     }
   }
 
@@ -111,11 +112,8 @@ export class Pulls extends Service<Dependencies> {
       if (lease === 'running') throw new ApiError(409, 'a pull of this transfer is already running');
       if (now < end && this.#waiting.size < MAX_WAITING && !this.#stop.signal.aborted) continue;
       const subject = lease === 'account' ? 'your account has' : 'this node has';
-      throw new TryLater(
-        429,
-        `${subject} reached its limit of running pulls; try again later`,
-        RETRY_SECONDS,
-      );
+      const message = `${subject} reached its limit of running pulls; try again later`;
+      throw new TryLater(429, message, RETRY_SECONDS);
     }
   }
 
@@ -130,11 +128,6 @@ export class Pulls extends Service<Dependencies> {
       const timer = setTimeout(proceed, CHECK_MS);
       this.#waiting.add(proceed);
     });
-  }
-
-  #wakeNext(): void {
-    const [next] = this.#waiting;
-    next?.();
   }
 
   async status(transferId: string, found: TransferState | undefined): Promise<PullProgress> {
@@ -164,15 +157,6 @@ export class Pulls extends Service<Dependencies> {
     await this.#folders.remove(file_id);
     const isKnown = (await transfers.state(transfer_id)) !== undefined;
     return isKnown ? new ApiError(409, 'the transfer has been completed in the meantime') : unknownTransfer();
-  }
-
-  async #storeAll(transfer: TransferRow, specs: Volume[], landed: number[]): Promise<number> {
-    let stored = 0;
-    // All of them before the response: nothing may be stored after it.
-    await inParallel(landed, VERIFIED_AT_ONCE, async (idx) => {
-      if (await this.#store(transfer, specs[idx - 1]!)) stored++;
-    });
-    return stored;
   }
 
   /** "A volume that fails verification is skipped without an error." */
@@ -209,47 +193,31 @@ interface ReportedPull {
 }
 
 /** Records progress, for pull-status in any process, and renews the lease. */
-class ProgressReporter {
-  readonly #metadata: Metadata;
-  readonly #pull: ReportedPull;
-  readonly #timer: NodeJS.Timeout;
-  #numbers: ReadonlySet<number> = new Set();
-  #written = -1;
-  #writtenAt = 0;
-  #writing: Promise<void> = Promise.resolve();
-
-  constructor(metadata: Metadata, pull: ReportedPull) {
-    this.#metadata = metadata;
-    this.#pull = pull;
-    this.#timer = setInterval(() => this.#tick(), REPORT_MS);
-  }
-
-  landed(numbers: ReadonlySet<number>): void {
-    this.#numbers = numbers;
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#writing;
-    const { transferId, runner, now } = this.#pull;
-    await this.#metadata.pulls.end(transferId, runner, formatRanges(this.#numbers));
-    await this.#metadata.transfers.touch(transferId, now());
-  }
-
-  #tick(): void {
-    const changed = this.#numbers.size !== this.#written;
-    if (!changed && this.#pull.now() - this.#writtenAt < LEASE_MS / 3) return;
-    this.#writing = this.#report().catch(() => {
-      // The next tick reports again, and the end is reported in any case.
-    });
-  }
-
-  async #report(): Promise<void> {
-    const { transferId, runner, now, onGone } = this.#pull;
-    this.#written = this.#numbers.size;
-    this.#writtenAt = now();
-    const leaseUntil = now() + LEASE_MS;
-    await this.#metadata.pulls.report(transferId, runner, formatRanges(this.#numbers), leaseUntil);
-    if (!(await this.#metadata.transfers.touch(transferId, now()))) onGone();
-  }
+function reportProgress({ pulls, transfers }: Metadata, { transferId, runner, now, onGone }: ReportedPull) {
+  let numbers: ReadonlySet<number> = new Set();
+  let written = -1;
+  let writtenAt = 0;
+  let writing = Promise.resolve();
+  const report = async () => {
+    written = numbers.size;
+    writtenAt = now();
+    await pulls.report(transferId, runner, formatRanges(numbers), now() + LEASE_MS);
+    if (!(await transfers.touch(transferId, now()))) onGone();
+  };
+  const timer = setInterval(() => {
+    if (numbers.size === written && now() - writtenAt < LEASE_MS / 3) return;
+    // The next tick reports again, and the end is reported in any case.
+    writing = report().catch(() => undefined);
+  }, REPORT_MS);
+  return {
+    landed: (found: ReadonlySet<number>) => {
+      numbers = found;
+    },
+    end: async () => {
+      clearInterval(timer);
+      await writing;
+      await pulls.end(transferId, runner, formatRanges(numbers));
+      await transfers.touch(transferId, now());
+    },
+  };
 }

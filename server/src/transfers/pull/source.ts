@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { RuleError } from '@szafa/protocol';
 import { percentEncode } from '../../platform/percent.ts';
 
@@ -7,32 +7,22 @@ const MAX_BYTES = 2048;
 const LINE_END = /[\r\n\0]/;
 
 /** The addresses of a transfer's volumes on the client's server: `<base_url>/pull/<transfer_id>/<idx>?token=<token>`. */
-export class VolumeAddresses {
-  readonly #before: string;
-  readonly #after: string;
-
-  constructor(before: string, after: string) {
-    this.#before = before;
-    this.#after = after;
-  }
-
-  real(idx: number): URL {
-    return new URL(`${this.#before}${idx}${this.#after}`);
-  }
-
-  /** The address in the tool's list. Always http: our proxy makes the TLS connection, because a tunnel would hide redirects and sizes from it. */
-  listed(idx: number): string {
-    return `${this.#before.replace(/^https:/, 'http:')}${idx}${this.#after}`;
-  }
-
-  /** The volume that the tool asks the proxy for; undefined if the address is not in the list. */
-  volumeOf(listed: string): number | undefined {
-    const digits = /\/([1-9]\d{0,8})\?token=[^/?]*$/.exec(listed)?.[1];
-    if (digits === undefined) return undefined;
-    const idx = Number(digits);
-    return timingSafeEqual(digest(listed), digest(this.listed(idx))) ? idx : undefined;
-  }
+function volumeAddresses(before: string, after: string) {
+  /** The address in the tool's list. Always http: our proxy makes the TLS connection, because a tunnel would hide redirects and sizes. */
+  const listed = (idx: number) => `${before.replace(/^https:/, 'http:')}${idx}${after}`;
+  return {
+    listed,
+    real: (idx: number) => new URL(`${before}${idx}${after}`),
+    /** The volume that the tool asks the proxy for; undefined if the address is not in the list. */
+    volumeOf: (address: string) => {
+      const digits = /\/([1-9]\d{0,8})\?token=[^/?]*$/.exec(address)?.[1];
+      if (digits === undefined) return undefined;
+      const idx = Number(digits);
+      return timingSafeEqual(digest(address), digest(listed(idx))) ? idx : undefined;
+    },
+  };
 }
+export type VolumeAddresses = ReturnType<typeof volumeAddresses>;
 
 /** Checks what a client sent; a RuleError says what is wrong with it. */
 export function checkPullAddress(baseUrl: string, token: string) {
@@ -55,10 +45,8 @@ export function checkPullAddress(baseUrl: string, token: string) {
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   return {
     of: (transferId: string) =>
-      new VolumeAddresses(`${base}/pull/${percentEncode(transferId)}/`, `?token=${percentEncode(token)}`),
+      volumeAddresses(`${base}/pull/${percentEncode(transferId)}/`, `?token=${percentEncode(token)}`),
   };
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
+const digest = (text: string) => hash('sha256', text, 'buffer');

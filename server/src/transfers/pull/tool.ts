@@ -119,46 +119,17 @@ async function readHead(file: string): Promise<Buffer | null> {
 
 /** Contains no secrets: every user of the machine can read the arguments of a process. */
 export function toolArguments(proxyUrl: string, rate?: number): string[] {
-  return [
-    '--no-conf',
-    '--no-netrc',
-    `--all-proxy=${proxyUrl}`,
-    '--no-proxy=',
-    '--proxy-method=get',
-    '--async-dns=false',
-    '--input-file=-',
-    '--parameterized-uri=false',
-    '--dir=.',
-    `--max-concurrent-downloads=${limits.pullDownloads}`,
-    `--max-connection-per-server=${limits.pullConnections}`,
-    `--split=${limits.pullConnections}`,
-    '--min-split-size=1M',
-    ...(rate === undefined ? [] : [`--max-overall-download-limit=${rate}`]),
-    '--file-allocation=none',
-    '--auto-file-renaming=false',
-    '--allow-overwrite=true',
-    '--remote-time=false',
-    '--use-head=false',
-    '--http-accept-gzip=false',
-    '--enable-http-pipelining=false',
-    '--follow-torrent=false',
-    '--follow-metalink=false',
-    '--enable-dht=false',
-    '--enable-dht6=false',
-    '--enable-peer-exchange=false',
-    '--bt-enable-lpd=false',
-    '--enable-rpc=false',
-    '--max-tries=4',
-    '--retry-wait=0',
-    `--connect-timeout=${SILENCE_MS / 1000}`,
-    `--timeout=${SILENCE_MS / 1000}`,
-    '--console-log-level=notice',
-    '--show-console-readout=false',
-    '--summary-interval=0',
-    '--download-result=hide',
-    '--enable-color=false',
-    `--stop-with-process=${process.pid}`,
-  ];
+  const limit = rate === undefined ? '' : `--max-overall-download-limit=${rate}`;
+  return `--no-conf --no-netrc --all-proxy=${proxyUrl} --no-proxy= --proxy-method=get --async-dns=false
+    --input-file=- --parameterized-uri=false --dir=. --max-concurrent-downloads=${limits.pullDownloads}
+    --max-connection-per-server=${limits.pullConnections} --split=${limits.pullConnections}
+    --min-split-size=1M ${limit} --file-allocation=none --auto-file-renaming=false --allow-overwrite=true
+    --remote-time=false --use-head=false --http-accept-gzip=false --enable-http-pipelining=false
+    --follow-torrent=false --follow-metalink=false --enable-dht=false --enable-dht6=false
+    --enable-peer-exchange=false --bt-enable-lpd=false --enable-rpc=false --max-tries=4 --retry-wait=0
+    --connect-timeout=${SILENCE_MS / 1000} --timeout=${SILENCE_MS / 1000} --console-log-level=notice
+    --show-console-readout=false --summary-interval=0 --download-result=hide --enable-color=false
+    --stop-with-process=${process.pid}`.split(/\s+/);
 }
 
 /**

@@ -150,7 +150,7 @@ async function exceedsOpenUploadLimit(
   };
   // The insert does not see concurrent inits. Only near the limit do they have to wait for each other.
   if (!exceeds(seen.open, INITS_AT_ONCE, INITS_AT_ONCE * limits.volumesPerFile)) return false;
-  await hold(tx, `account ${creator}`);
+  await takeNamedLock(tx, `account ${creator}`);
   const text = `SELECT ${OPEN} AS open FROM transfers WHERE creator = ? AND ${NOT_DONE} LIMIT 1`;
   const [now] = await tx.query<{ open: string }>(text, creator);
   return exceeds(now!.open, 0, 0);

@@ -36,7 +36,7 @@ export class StreamedTable extends Queries {
         const text = `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
           WHERE transfer_id = ? AND status = 'uploading' RETURNING transfer_id`;
         const [open] = await tx.execute(text, size - claimed, transferId);
-        if (!open) throw new Refused('known');
+        if (!open) throw new Rollback('known');
         const [row] = await tx.execute(
           `${INTO} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING idx`,
           fileId,

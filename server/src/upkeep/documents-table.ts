@@ -129,7 +129,7 @@ export async function markStale(tx: Sql, fileId: string, rev: number): Promise<v
 /** Marks the manifests of the files in a JSON list of ids. */
 export async function markManifestsStale(tx: Sql, list: string): Promise<void> {
   const text = `INSERT INTO stale_manifests (file_id, rev)
-    SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.amongListed}
+    SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.inJsonList}
     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`;
   await tx.execute(text, list);
 }

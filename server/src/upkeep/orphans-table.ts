@@ -71,7 +71,7 @@ export class OrphansTable extends Queries {
     return this.sql.transaction(async (tx) => {
       await note(tx, found.unknown, now);
       const list = JSON.stringify([...found.known]);
-      await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.listed})`, list);
+      await tx.execute(`DELETE FROM orphans WHERE file_id IN (${tx.dialect.jsonList})`, list);
       const text = 'UPDATE orphan_search SET started_at = ?, after_id = ?, groups_seen = ?, orphans_seen = ?';
       await tx.execute(text, round.beganAt, round.after, round.groups, round.orphans);
     });

@@ -1,4 +1,11 @@
-import { countSome, hold, Queries, Refused, refusal, type Sql } from '../../platform/sql/sql.ts';
+import {
+  countUpToLimit,
+  Queries,
+  Rollback,
+  rollbackReason,
+  type Sql,
+  takeNamedLock,
+} from '../../platform/sql/sql.ts';
 
 /** `running`: another process has the lease. `account`, `node`: it has reached its limit. */
 export type PullLease = 'leased' | 'running' | 'account' | 'node';
@@ -6,7 +13,7 @@ export type PullLease = 'leased' | 'running' | 'account' | 'node';
 /** Which process runs the pull of a transfer, until when its lease lasts, and which volumes it has received. */
 export class PullsTable extends Queries {
   running(now: number): Promise<number> {
-    return countSome(this.sql, 'pulls WHERE lease_until > 0 AND lease_until > ?', now);
+    return countUpToLimit(this.sql, 'pulls WHERE lease_until > 0 AND lease_until > ?', now);
   }
 
   /** `runner`: the name of the process. `limit`: pulls at once for an account without its own limit, and for a node, including this one. */
@@ -18,8 +25,8 @@ export class PullsTable extends Queries {
   ): Promise<PullLease> {
     return this.sql
       .transaction<PullLease>(async (tx) => {
-        await hold(tx, `account ${caller}`);
-        await hold(tx, `node ${node}`);
+        await takeNamedLock(tx, `account ${caller}`);
+        await takeNamedLock(tx, `node ${node}`);
         const insert = `INSERT INTO pulls (transfer_id, username, node, runner, lease_until, received)
           VALUES (?, ?, ?, ?, ?, '')
           ON CONFLICT (transfer_id) DO UPDATE SET username = excluded.username, node = excluded.node,

@@ -9,27 +9,6 @@ const UNREADABLE = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
 
 export type VolumeFault = 'missing' | 'wrong' | 'unreadable';
 
-/** Limits all reads together to a number of bytes per second, so that checks do not slow down the server. */
-class Throttle {
-  readonly #bytesPerMs: number;
-  readonly #signal: AbortSignal | undefined;
-  #free = Date.now();
-
-  constructor(bytesPerSecond: number, signal: AbortSignal | undefined) {
-    this.#bytesPerMs = bytesPerSecond / 1000;
-    this.#signal = signal;
-  }
-
-  async pass(bytes: number): Promise<void> {
-    this.#signal?.throwIfAborted();
-    const now = Date.now();
-    this.#free = Math.max(this.#free, now) + bytes / this.#bytesPerMs;
-    if (this.#free - now > 20) {
-      await sleep(this.#free - now, undefined, this.#signal && { signal: this.#signal });
-    }
-  }
-}
-
 /** Computes the SHA-256 of the stored bytes. */
 export async function digestOf(
   volume: OpenVolume,
@@ -58,20 +37,20 @@ interface Options {
   signal?: AbortSignal;
 }
 
-/** Compares volumes with their sizes and digests at a limited rate. Changes nothing. */
+/** Compares volumes with their sizes and digests. Changes nothing. All reads together have a limited rate, for the server's sake. */
 export class VolumeCheck {
   readonly #volumes: VolumeStore;
   readonly #options: Options;
-  readonly #throttle: Throttle;
+  /** When the bytes read so far are within the rate. */
+  #free = Date.now();
 
   constructor(volumes: VolumeStore, options: Options) {
     this.#volumes = volumes;
     this.#options = options;
-    this.#throttle = new Throttle(options.bytesPerSecond, options.signal);
   }
 
   async faultOf(id: string, spec: Volume): Promise<VolumeFault | undefined> {
-    await this.#throttle.pass(Math.max(0, (this.#options.leastBytes ?? 0) - spec.size));
+    await this.#pass(Math.max(0, (this.#options.leastBytes ?? 0) - spec.size));
     try {
       const volume = await this.#volumes.open(id, spec);
       if (!volume) return 'missing';
@@ -95,9 +74,17 @@ export class VolumeCheck {
     if (volume.size !== size) return false;
     const digest = await digestOf(volume, async (bytes) => {
       this.#options.onBytes(bytes);
-      await this.#throttle.pass(bytes);
+      await this.#pass(bytes);
     });
     return digest === sha256;
+  }
+
+  async #pass(bytes: number): Promise<void> {
+    const { signal, bytesPerSecond } = this.#options;
+    signal?.throwIfAborted();
+    const now = Date.now();
+    this.#free = Math.max(this.#free, now) + (bytes / bytesPerSecond) * 1000;
+    if (this.#free - now > 20) await sleep(this.#free - now, undefined, signal && { signal });
   }
 }
 

@@ -24,6 +24,11 @@ export const reportBroken = (report: Report) => (error: unknown) => {
   report.problem('documents that cannot be read', { why: error.message });
 };
 
+/** Treats a damaged document like a missing one. */
+export function ignoreBroken(error: unknown): undefined {
+  if (!(error instanceof BrokenDocument)) throw error;
+}
+
 const PROGRESS_MS = 1000;
 /** Rows of a table that are aligned with each other. */
 const TABLE_ROWS = 200;

@@ -4,8 +4,7 @@ import type { Volume } from '@szafa/protocol';
 import type { NumberedFile } from '../../files/files-table.ts';
 import { findWrongUsage, repairUsage } from '../../files/quota-recount.ts';
 import { THUMBNAIL } from '../../files/thumbnails-table.ts';
-import { CONTESTED, type Report, UsageError } from '../../operator/commands/report.ts';
-import { BrokenDocument } from '../../platform/volumes/documents.ts';
+import { CONTESTED, ignoreBroken, type Report, UsageError } from '../../operator/commands/report.ts';
 import { nameOf } from '../../platform/volumes/names.ts';
 import type { OpenVolume, VolumeName } from '../../platform/volumes/store.ts';
 import { isStreaming } from '../../transfers/streamed-table.ts';
@@ -105,10 +104,8 @@ async function checkUpload(parts: Fsck, upload: TransferRow): Promise<void> {
   if (withdrawn.length > 0) {
     // A volume that was sent again at the moment of its withdrawal may be recorded only now.
     await sleep(RECORDED_MS);
-    await metadata.receivedVolumes.remove(
-      id,
-      withdrawn.map(({ idx }) => idx),
-    );
+    const numbers = withdrawn.map(({ idx }) => idx);
+    await metadata.receivedVolumes.remove(id, numbers);
     for (const spec of streaming ? withdrawn : []) {
       // It may have a row again, although its bytes are gone.
       if ((await check.faultOf(id, spec)) === 'missing')
@@ -239,10 +236,7 @@ async function checkAccounts({ pair, repair, report }: Fsck): Promise<void> {
 
 /** Documents that are out of date count as right: the sweeper will write them. */
 async function isDocumented({ metadata, volumes }: Pair, id: string): Promise<boolean> {
-  const stored = await volumes.account(id).catch((error: unknown) => {
-    if (error instanceof BrokenDocument) return undefined;
-    throw error;
-  });
+  const stored = await volumes.account(id).catch(ignoreBroken);
   const state = await metadata.documents.account(id);
   if (!state || (await metadata.documents.isStaleAccount(id))) return true;
   return isDeepStrictEqual(stored, JSON.parse(JSON.stringify(accountDocument(id, state))));

@@ -1,9 +1,12 @@
-import { CONTESTED, type Report, reportBroken, UsageError } from '../../operator/commands/report.ts';
-import { BrokenDocument } from '../../platform/volumes/documents.ts';
-import type { Manifest, VolumeStore } from '../../platform/volumes/store.ts';
+import {
+  CONTESTED,
+  ignoreBroken,
+  type Report,
+  reportBroken,
+  UsageError,
+} from '../../operator/commands/report.ts';
 import { recordedOrphans } from '../orphans.ts';
 import type { Pair } from './pair.ts';
-import { AccountRescue } from './rescue-accounts.ts';
 import { FileRescue } from './rescue-files.ts';
 
 export const ORPHANS_USAGE = `usage: szafa-server orphans list
@@ -35,7 +38,7 @@ export async function decideOrphans(
 async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise<void> {
   for await (const { file_id: id, first_seen } of recordedOrphans(metadata)) {
     const isFile = await volumes.hasManifest(id);
-    const manifest = isFile ? await readable(volumes, id) : undefined;
+    const manifest = isFile ? await volumes.manifest(id).catch(ignoreBroken) : undefined;
     report.line({
       orphan: id,
       first_seen: new Date(first_seen).toISOString(),
@@ -43,16 +46,6 @@ async function listOrphans({ metadata, volumes }: Pair, report: Report): Promise
       ...(manifest && { owner: manifest.owner, size: manifest.size, created_at: manifest.created_at }),
     });
     report.count(isFile ? 'orphans with a manifest' : 'orphans without a manifest');
-  }
-}
-
-/** Undefined if the manifest is broken. */
-async function readable(volumes: VolumeStore, id: string): Promise<Manifest | undefined> {
-  try {
-    return await volumes.manifest(id);
-  } catch (error) {
-    if (!(error instanceof BrokenDocument)) throw error;
-    return undefined;
   }
 }
 
@@ -65,15 +58,8 @@ async function removeOrphans({ metadata }: Pair, ids: AsyncIterable<string>, rep
 }
 
 async function takeOrphans(pair: Pair, ids: AsyncIterable<string>, report: Report): Promise<void> {
-  const files = new FileRescue(
-    pair,
-    'missing',
-    new AccountRescue(pair, 'missing', report, undefined),
-    report,
-  );
-  for await (const id of ids) {
-    await files.take(id).catch(reportBroken(report));
-  }
+  const files = new FileRescue({ pair, mode: 'missing', report, file: undefined });
+  for await (const id of ids) await files.take(id).catch(reportBroken(report));
 }
 
 /** Yields the named orphans, each of which must exist, or all. */

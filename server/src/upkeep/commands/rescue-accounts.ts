@@ -3,7 +3,8 @@ import { ADMIN, cleanUsername, isIdentity, isKeys, isReservedUsername, limitName
 import { ADMIN_ACCOUNT, NO_ACCOUNT } from '../../accounts/account-rows.ts';
 import { insertAccount } from '../../accounts/accounts-table.ts';
 import { isPasswordHash, Passwords } from '../../accounts/passwords.ts';
-import type { Report } from '../../operator/commands/report.ts';
+import { ignoreBroken, type Report } from '../../operator/commands/report.ts';
+import { Service } from '../../platform/service.ts';
 import type { Sql } from '../../platform/sql/sql.ts';
 import { BrokenDocument } from '../../platform/volumes/documents.ts';
 import type { AccountDocument, Manifest } from '../../platform/volumes/store.ts';
@@ -12,44 +13,41 @@ import type { Pair } from './pair.ts';
 import type { PasswordFile } from './password-file.ts';
 
 /** Rebuild everything in an empty database, add what a database in use lacks, or only report that. */
-export type RescueMode = 'all' | 'missing' | 'nothing';
+type RescueMode = 'all' | 'missing' | 'nothing';
+
+export interface RescueParts {
+  pair: Pair;
+  mode: RescueMode;
+  report: Report;
+  /** Receives the passwords of owners without a document. */
+  file: PasswordFile | undefined;
+}
 
 /**
  * Rebuilds accounts from their documents, with their passwords. An owner without a document gets a new password if there
  * is a file for it, so that nobody else can register the name. Accounts are identified by id: if another account has the
  * name by now, it keeps it.
  */
-export class AccountRescue {
-  readonly #pair: Pair;
-  readonly #mode: RescueMode;
-  readonly #report: Report;
-  readonly #file: PasswordFile | undefined;
+export class AccountRescue extends Service<RescueParts> {
   readonly #passwords = new Passwords();
   /** Accounts that are being created, by name; several files of an owner may need one at the same time. */
   readonly #creating = new Map<string, Promise<string | undefined>>();
   /** Names, by id, that a dry run would have created. */
   readonly #reported = new Map<string, string>();
 
-  constructor(pair: Pair, mode: RescueMode, report: Report, file: PasswordFile | undefined) {
-    this.#pair = pair;
-    this.#mode = mode;
-    this.#report = report;
-    this.#file = file;
-  }
-
   /** Creates the account of a document, unless it exists. */
   async take(accountId: string): Promise<void> {
-    const document = await this.#pair.volumes.account(accountId);
+    const document = await this.#readDocument(accountId);
     if (!document) return;
-    check(document, accountId);
     if (accountId === ADMIN_ACCOUNT) {
-      if (this.#mode === 'all') await this.#pair.sql.transaction((tx) => this.#makeDirs(tx, document));
+      if (this.deps.mode === 'all')
+        await this.deps.pair.sql.transaction((tx) => this.#makeDirs(tx, document));
       return;
     }
     if ((await this.#nameOf(accountId)) !== undefined || (await this.#isDeleted(accountId))) return;
     if (await this.#make(document, (tx) => this.#makeDirs(tx, document))) return;
     const { username } = document;
-    this.#report.problem('accounts whose name is taken', { account: accountId, username });
+    this.deps.report.problem('accounts whose name is taken', { account: accountId, username });
   }
 
   /** Finds or creates the owner of a file; undefined if there is none. */
@@ -58,34 +56,34 @@ export class AccountRescue {
     if (accountId === ADMIN_ACCOUNT) return ADMIN;
     for (;;) {
       const name = await this.#nameOf(accountId);
-      if (name !== undefined || !this.#file || !isUsername(owner)) return name;
+      if (name !== undefined || !this.deps.file || !isUsername(owner)) return name;
       const other = this.#creating.get(owner);
       if (!other) break;
       await other;
     }
-    const making = this.#makeAnew(accountId, owner).finally(() => this.#creating.delete(owner));
+    const making = this.#makeNew(accountId, owner).finally(() => this.#creating.delete(owner));
     this.#creating.set(owner, making);
     return making;
   }
 
   /** Looks up the name of a directory in the account's document, if that is valid. */
   async nameOfDir(accountId: string, dirId: number): Promise<string | undefined> {
-    try {
-      const document = await this.#pair.volumes.account(accountId);
-      if (document) check(document, accountId);
-      return document?.dirs.find((dir) => dir.dir_id === dirId)?.name;
-    } catch (error) {
-      if (error instanceof BrokenDocument) return undefined;
-      throw error;
-    }
+    const document = await this.#readDocument(accountId).catch(ignoreBroken);
+    return document?.dirs.find((dir) => dir.dir_id === dirId)?.name;
   }
 
-  async #makeAnew(accountId: string, username: string): Promise<string | undefined> {
-    if ((await this.#pair.metadata.accounts.idOf(username)) !== undefined) return undefined;
+  async #readDocument(accountId: string): Promise<AccountDocument | undefined> {
+    const document = await this.deps.pair.volumes.account(accountId);
+    if (document) check(document, accountId);
+    return document;
+  }
+
+  async #makeNew(accountId: string, username: string): Promise<string | undefined> {
+    if ((await this.deps.pair.metadata.accounts.idOf(username)) !== undefined) return undefined;
     const password = randomBytes(18).toString('base64url');
     const password_hash = await this.#passwords.hash(password);
     // Before the account, so that no password is lost.
-    if (this.#mode !== 'nothing') await this.#file!.add(username, password);
+    if (this.deps.mode !== 'nothing') await this.deps.file!.add(username, password);
     const made = { account_id: accountId, username, password_hash, created_at: new Date().toISOString() };
     return (await this.#make(made, (tx) => markAccountStale(tx, username))) ? username : undefined;
   }
@@ -96,11 +94,11 @@ export class AccountRescue {
     also: (tx: Sql) => Promise<void>,
   ): Promise<boolean> {
     const { username, account_id } = account;
-    if (this.#mode === 'nothing') {
-      if ((await this.#pair.metadata.accounts.idOf(username)) !== undefined) return false;
+    if (this.deps.mode === 'nothing') {
+      if ((await this.deps.pair.metadata.accounts.idOf(username)) !== undefined) return false;
       this.#reported.set(account_id, username);
     } else {
-      const made = await this.#pair.sql.transaction(async (tx) => {
+      const made = await this.deps.pair.sql.transaction(async (tx) => {
         const inserted = await insertAccount(tx, {
           username,
           accountId: account_id,
@@ -118,14 +116,14 @@ export class AccountRescue {
       });
       if (!made) return false;
     }
-    this.#report.count('accounts');
-    if (this.#mode !== 'all') this.#report.line({ account: username, id: account_id });
+    this.deps.report.count('accounts');
+    if (this.deps.mode !== 'all') this.deps.report.line({ account: username, id: account_id });
     return true;
   }
 
   /** A database in use assigns its own numbers; the document is then out of date. */
   async #makeDirs(tx: Sql, { account_id, username, dirs, rev }: AccountDocument): Promise<void> {
-    const all = this.#mode === 'all';
+    const all = this.deps.mode === 'all';
     for (const { dir_id, name, created_at } of dirs) {
       const text = `INSERT INTO dirs (${all ? 'dir_id, ' : ''}owner, name, created_at) VALUES (${all ? '?, ' : ''}?, ?, ?)
         ON CONFLICT DO NOTHING`;
@@ -139,12 +137,12 @@ export class AccountRescue {
   /** Whether the account was deleted and its document is about to be removed. */
   async #isDeleted(accountId: string): Promise<boolean> {
     const text = 'SELECT 1 FROM account_documents WHERE account_id = ?';
-    return (await this.#pair.sql.query(text, accountId)).length > 0;
+    return (await this.deps.pair.sql.query(text, accountId)).length > 0;
   }
 
   async #nameOf(accountId: string): Promise<string | undefined> {
     const text = 'SELECT username FROM accounts WHERE account_id = ?';
-    const [row] = await this.#pair.sql.query<{ username: string }>(text, accountId);
+    const [row] = await this.deps.pair.sql.query<{ username: string }>(text, accountId);
     return row?.username ?? this.#reported.get(accountId);
   }
 }
@@ -158,21 +156,24 @@ function check(document: AccountDocument, accountId: string): void {
     (isAdmin || (isUsername(username) && isHash(password_hash))) &&
     isTime(document.created_at) &&
     Number.isSafeInteger(document.rev) &&
-    (document.keys === undefined || isKeys(document.keys)) &&
-    (document.identity === undefined || isIdentity(document.identity)) &&
-    (document.recovery_hash === undefined || isHash(document.recovery_hash)) &&
-    (document.disabled_at === undefined || isTime(document.disabled_at)) &&
-    (document.limits === undefined || areLimits(document.limits)) &&
+    isAbsentOr(isKeys, document.keys) &&
+    isAbsentOr(isIdentity, document.identity) &&
+    isAbsentOr(isHash, document.recovery_hash) &&
+    isAbsentOr(isTime, document.disabled_at) &&
+    isAbsentOr(areLimits, document.limits) &&
     Array.isArray(dirs) &&
-    dirs.every(
-      (dir) =>
-        Number.isSafeInteger(dir?.dir_id) &&
-        dir.dir_id > 0 &&
-        typeof dir.name === 'string' &&
-        isTime(dir.created_at),
-    );
+    dirs.every(isDir);
   if (!right) throw new BrokenDocument(`the document of account ${accountId} is malformed`);
 }
+
+export const isAbsentOr = <T>(isRight: (value: T) => boolean, value: T | undefined) =>
+  value === undefined || isRight(value);
+
+const isDir = (dir: AccountDocument['dirs'][number]) =>
+  Number.isSafeInteger(dir?.dir_id) &&
+  dir.dir_id > 0 &&
+  typeof dir.name === 'string' &&
+  isTime(dir.created_at);
 
 const isHash = (text: unknown) => typeof text === 'string' && isPasswordHash(text);
 

@@ -3,7 +3,7 @@ import { ADMIN_ACCOUNT } from '../../accounts/account-rows.ts';
 import { insertFile } from '../../files/file-changes-table.ts';
 import { unclaim } from '../../files/garbage-table.ts';
 import { THUMBNAIL } from '../../files/thumbnails-table.ts';
-import type { Report } from '../../operator/commands/report.ts';
+import { Service } from '../../platform/service.ts';
 import type { Sql } from '../../platform/sql/sql.ts';
 import { BrokenDocument, isAccountId } from '../../platform/volumes/documents.ts';
 import { newName } from '../../platform/volumes/names.ts';
@@ -12,34 +12,23 @@ import { completionDigest } from '../../transfers/streamed-table.ts';
 import { entryOf, forgetVolumes, insertVolumes } from '../../transfers/volumes-table.ts';
 import { markAccountStale, markStale } from '../documents-table.ts';
 import { claimOrphan } from '../orphans-table.ts';
-import type { Pair } from './pair.ts';
-import { type AccountRescue, isTime, type RescueMode } from './rescue-accounts.ts';
+import { AccountRescue, isAbsentOr, isTime, type RescueParts } from './rescue-accounts.ts';
 
 /** Files of the same millisecond that can have different numbers. */
 const IN_A_MILLISECOND = 1000;
 
 /** Rebuilds files from their manifests. */
-export class FileRescue {
-  readonly #pair: Pair;
-  readonly #mode: RescueMode;
-  readonly #accounts: AccountRescue;
-  readonly #report: Report;
+export class FileRescue extends Service<RescueParts> {
+  readonly accounts = new AccountRescue(this.deps);
   /** Numbers that are reserved for files about to be inserted. */
   readonly #numbers = new Set<number>();
 
-  constructor(pair: Pair, mode: RescueMode, accounts: AccountRescue, report: Report) {
-    this.#pair = pair;
-    this.#mode = mode;
-    this.#accounts = accounts;
-    this.#report = report;
-  }
-
   /** Creates the file of a group that is not a file in the database. */
   async take(id: string): Promise<void> {
-    const { volumes } = this.#pair;
+    const { volumes } = this.deps.pair;
     const manifest = await volumes.manifest(id);
     if (!manifest) {
-      this.#report.count('groups that are not files');
+      this.deps.report.count('groups that are not files');
       return;
     }
     check(manifest, id);
@@ -47,24 +36,24 @@ export class FileRescue {
     const missing = manifest.volumes.find((volume) => !here.has(newName(volume)));
     if (missing) {
       const volume = missing.idx;
-      this.#report.problem('files that lack volumes', { file: id, owner: manifest.owner, volume });
+      this.deps.report.problem('files that lack volumes', { file: id, owner: manifest.owner, volume });
       return;
     }
-    const owner = await this.#accounts.ownerOf(manifest);
+    const owner = await this.accounts.ownerOf(manifest);
     if (owner === undefined) {
       const { account_id: account, owner: name } = manifest;
-      this.#report.problem('files of an unknown account', { file: id, account, owner: name });
+      this.deps.report.problem('files of an unknown account', { file: id, account, owner: name });
       return;
     }
     const { thumbnail } = manifest;
     const isLost = thumbnail !== undefined && !here.has(newName({ idx: THUMBNAIL, ...thumbnail }));
-    if (isLost) this.#report.count('thumbnails that are lost');
-    if (this.#mode !== 'nothing' && !(await this.#insert(manifest, owner, isLost))) {
-      this.#report.problem('groups that are not orphans', { group: id });
+    if (isLost) this.deps.report.count('thumbnails that are lost');
+    if (this.deps.mode !== 'nothing' && !(await this.#insert(manifest, owner, isLost))) {
+      this.deps.report.problem('groups that are not orphans', { group: id });
       return;
     }
-    this.#report.count('files');
-    if (this.#mode !== 'all') this.#report.line({ file: id, owner });
+    this.deps.report.count('files');
+    if (this.deps.mode !== 'all') this.deps.report.line({ file: id, owner });
   }
 
   /** False if a record names the group by now. */
@@ -74,34 +63,24 @@ export class FileRescue {
     lacksThumbnail: boolean,
   ): Promise<boolean> {
     const created_at = Date.parse(manifest.created_at);
-    const seq = this.#mode === 'all' ? await this.#numberFor(created_at) : undefined;
+    const seq = this.deps.mode === 'all' ? await this.#numberFor(created_at) : undefined;
     const { file_id, chunk_count } = manifest;
     const stored_size = volumes.reduce((sum, { size }) => sum + size, 0);
     // In a database in use, another directory may have the number.
-    const byName = this.#mode !== 'all' && manifest.dir_id !== 0;
-    const dir = byName ? await this.#accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
-    const inserted = await this.#pair.sql.transaction(async (tx) => {
+    const byName = this.deps.mode !== 'all' && manifest.dir_id !== 0;
+    const dir = byName ? await this.accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
+    const inserted = await this.deps.pair.sql.transaction(async (tx) => {
       // An upload that was open when the restored backup was made, and was completed later.
+      const { file_name, size, sha256, enc_params } = manifest;
+      const names = { fileName: file_name, totalSha256: sha256, encParams: enc_params };
+      const digest = completionDigest({ ...names, fileSize: size, chunkCount: chunk_count });
       const [upload] = await tx.execute(
         `UPDATE transfers SET status = 'done', enc_params = '', owner = ?, file_name = ?, file_size = ?,
            stored_size = ?, total_sha256 = ?, chunk_count = ?, completion_digest = ?
          WHERE file_id = ? AND status <> 'done' RETURNING transfer_id`,
-        owner,
-        manifest.file_name,
-        manifest.size,
-        stored_size,
-        manifest.sha256,
-        chunk_count,
-        completionDigest({
-          fileName: manifest.file_name,
-          fileSize: manifest.size,
-          totalSha256: manifest.sha256,
-          chunkCount: chunk_count,
-          encParams: manifest.enc_params,
-        }),
-        file_id,
+        ...[owner, file_name, size, stored_size, sha256, chunk_count, digest, file_id],
       );
-      if (!upload && this.#mode === 'missing') {
+      if (!upload && this.deps.mode === 'missing') {
         await unclaim(tx, file_id);
         if (!(await claimOrphan(tx, file_id))) return false;
       }
@@ -113,13 +92,7 @@ export class FileRescue {
       const rev = manifest.rev + (differs ? 1 : 0);
       await insertFile(tx, {
         ...manifest,
-        seq,
-        owner,
-        dir_id,
-        stored_size,
-        created_at,
-        cloned_from: null,
-        rev,
+        ...{ seq, owner, dir_id, stored_size, created_at, cloned_from: null, rev },
         thumbnail: thumbnail && !lacksThumbnail ? entryOf(thumbnail) : null,
         trashed_at: manifest.trashed_at === undefined ? 0 : Date.parse(manifest.trashed_at),
       });
@@ -138,7 +111,7 @@ export class FileRescue {
     for (let seq = createdAt * IN_A_MILLISECOND; ; seq++) {
       if (this.#numbers.has(seq)) continue;
       this.#numbers.add(seq);
-      const taken = await this.#pair.sql.query('SELECT 1 FROM files WHERE seq = ?', seq);
+      const taken = await this.deps.pair.sql.query('SELECT 1 FROM files WHERE seq = ?', seq);
       if (taken.length === 0) return seq;
       this.#numbers.delete(seq);
     }
@@ -155,20 +128,11 @@ export class FileRescue {
     if (dirId === 0) return 0;
     // Files without an owner belong to the administrator.
     const keeper = owner === '' ? ADMIN : owner;
-    if (this.#mode === 'all')
+    if (this.deps.mode === 'all')
       await this.#createDir(tx, keeper === ADMIN ? ADMIN_ACCOUNT : account_id, keeper, dirId);
-    const [dir] =
-      name === undefined
-        ? await tx.query<{ dir_id: number }>(
-            'SELECT dir_id FROM dirs WHERE dir_id = ? AND owner = ?',
-            dirId,
-            keeper,
-          )
-        : await tx.query<{ dir_id: number }>(
-            'SELECT dir_id FROM dirs WHERE owner = ? AND name = ?',
-            keeper,
-            name,
-          );
+    const [condition, value] = name === undefined ? ['dir_id = ?', dirId] : ['name = ?', name];
+    const text = `SELECT dir_id FROM dirs WHERE owner = ? AND ${condition}`;
+    const [dir] = await tx.query<{ dir_id: number }>(text, keeper, value);
     return dir?.dir_id ?? 0;
   }
 
@@ -214,9 +178,8 @@ function check(manifest: Manifest, id: string): void {
     chunk_count <= limits.volumesPerFile &&
     chunk_count === manifest.volumes.length &&
     manifest.volumes.every((volume) => isCount(volume.size)) &&
-    (manifest.thumbnail === undefined || isThumbnail(manifest.thumbnail)) &&
+    isAbsentOr(isThumbnail, manifest.thumbnail) &&
     isTime(manifest.created_at) &&
-    (manifest.trashed_at === undefined ||
-      (isTime(manifest.trashed_at) && Date.parse(manifest.trashed_at) > 0));
+    isAbsentOr((time) => isTime(time) && Date.parse(time) > 0, manifest.trashed_at);
   if (!right) throw new BrokenDocument(`the manifest of file ${id} is malformed`);
 }

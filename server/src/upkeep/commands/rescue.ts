@@ -5,7 +5,7 @@ import { identify, isForeign, readId } from '../store-identity.ts';
 import { adoptStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { PasswordFile } from './password-file.ts';
-import { AccountRescue, type RescueMode } from './rescue-accounts.ts';
+import type { RescueParts } from './rescue-accounts.ts';
 import { FileRescue, findUnknown } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';
 
@@ -25,7 +25,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
   const file = await PasswordFile.open(passwords, again);
   try {
     await metadata.timestamps.set(UNDER_WAY, Date.now());
-    await takeDocuments(pair, 'all', report, file);
+    await takeDocuments({ pair, mode: 'all', report, file });
   } finally {
     await file.close();
   }
@@ -49,7 +49,8 @@ export async function rescueMissing(
   report: Report,
 ): Promise<void> {
   const file = passwords === undefined ? undefined : await PasswordFile.open(passwords);
-  await takeDocuments(pair, dryRun ? 'nothing' : 'missing', report, file).finally(() => file?.close());
+  const mode = dryRun ? 'nothing' : 'missing';
+  await takeDocuments({ pair, mode, report, file }).finally(() => file?.close());
   const { store } = pair.metadata;
   const identity = await identify(store, pair.volumes);
   const facts = await store.get();
@@ -72,19 +73,13 @@ async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promi
 }
 
 /** Accounts first, because files need their owners. */
-async function takeDocuments(
-  pair: Pair,
-  mode: RescueMode,
-  report: Report,
-  file: PasswordFile | undefined,
-): Promise<void> {
-  const accounts = new AccountRescue(pair, mode, report, file);
-  const files = new FileRescue(pair, mode, accounts, report);
-  const unlessBroken = reportBroken(report);
-  await inParallel(pair.volumes.accounts(), READ_AT_ONCE, (id) => accounts.take(id).catch(unlessBroken));
-  for await (const groups of pages(pair.volumes.groups())) {
-    await inParallel(await findUnknown(pair.sql, groups), READ_AT_ONCE, (id) =>
-      files.take(id).catch(unlessBroken),
-    );
+async function takeDocuments(parts: RescueParts): Promise<void> {
+  const { volumes, sql } = parts.pair;
+  const files = new FileRescue(parts);
+  const unlessBroken = reportBroken(parts.report);
+  await inParallel(volumes.accounts(), READ_AT_ONCE, (id) => files.accounts.take(id).catch(unlessBroken));
+  for await (const groups of pages(volumes.groups())) {
+    const unknown = await findUnknown(sql, groups);
+    await inParallel(unknown, READ_AT_ONCE, (id) => files.take(id).catch(unlessBroken));
   }
 }

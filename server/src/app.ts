@@ -33,22 +33,8 @@ import { namedSchemas, schemaOf, urlOf } from './platform/http/schemas.ts';
 import { serverHandlers } from './server-routes.ts';
 import type { Services } from './services.ts';
 import { sharingHandlers } from './sharing/routes.ts';
-import { type VolumeHandler, volumeHandler } from './transfers/put.ts';
+import { volumeHandler } from './transfers/put.ts';
 import { transferHandlers } from './transfers/routes.ts';
-
-function handlers(handleVolume: VolumeHandler, bodies: Bodies, services: Services): Handlers {
-  const { config, log, metrics } = services;
-  const address = callerAddresses(config.trustProxy, log);
-  const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
-  return {
-    ...accountHandlers(services, address),
-    ...fileHandlers(services, countOut),
-    ...transferHandlers(services, { handleVolume, bodies, address }),
-    ...sharingHandlers(services, address, countOut),
-    ...serverHandlers(services),
-    ...adminHandlers(services),
-  };
-}
 
 /** The body is a stream of raw bytes, which is not kept in memory. */
 const isStream = ({ rawBody, bodyBytes }: Route) => rawBody !== undefined && bodyBytes === undefined;
@@ -138,7 +124,16 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
   const orEmpty = async (request: FastifyRequest) => {
     if (request.body === undefined) request.body = {};
   };
-  const all = handlers(handleVolume, bodies, services);
+  const address = callerAddresses(config.trustProxy, log);
+  const countOut = services.metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
+  const all: Handlers = {
+    ...accountHandlers(services, address),
+    ...fileHandlers(services, countOut),
+    ...transferHandlers(services, { handleVolume, bodies, address }),
+    ...sharingHandlers(services, address, countOut),
+    ...serverHandlers(services),
+    ...adminHandlers(services),
+  };
   const add = (to: FastifyInstance, name: RouteName) => {
     const route: Route = routes[name];
     const schema = schemaOf(name, route);

@@ -21,26 +21,26 @@ export async function nodeSamples(
 
 /** Samples from the database, the same on every node. Reads a few rows, however large the tables are. */
 export async function storeSamples(metadata: Metadata, now = Date.now()): Promise<Samples> {
-  const samples: Samples = {};
-  for (const state of ['uploading', 'storing', 'failed'] as const) {
-    samples[series('szafa_transfers', { state })] = await metadata.transfers.openCount(state);
-  }
-  samples['szafa_pulls_running'] = await metadata.pulls.running(now);
-  samples['szafa_shares'] = await metadata.shares.count();
-  samples['szafa_requests'] = await metadata.requests.count();
-  samples['szafa_garbage_groups'] = await metadata.garbage.count();
-  samples['szafa_orphans'] = await metadata.orphans.count();
-  samples['szafa_store_contested'] = (await metadata.store.get()).contestedAt === null ? 0 : 1;
-  samples['szafa_fsck_success_timestamp_seconds'] = (await metadata.timestamps.get('fsck')) / 1000;
   const { accounts, files, bytes, trashBytes } = await metadata.totals.get();
-  samples['szafa_accounts'] = accounts;
-  samples['szafa_files'] = files;
-  samples['szafa_stored_bytes'] = Number(bytes);
-  samples['szafa_trash_bytes'] = Number(trashBytes);
   const scrub = await scrubState(metadata);
-  samples['szafa_scrub_begun_timestamp_seconds'] = scrub.startedAt / 1000;
-  samples['szafa_scrub_ended_timestamp_seconds'] = scrub.endedAt / 1000;
-  samples['szafa_scrub_progress_ratio'] = scrub.progress;
-  samples['szafa_scrub_faults'] = scrub.faults;
+  const samples: Samples = {
+    szafa_pulls_running: await metadata.pulls.running(now),
+    szafa_shares: await metadata.shares.count(),
+    szafa_requests: await metadata.requests.count(),
+    szafa_garbage_groups: await metadata.garbage.count(),
+    szafa_orphans: await metadata.orphans.count(),
+    szafa_store_contested: (await metadata.store.get()).contestedAt === null ? 0 : 1,
+    szafa_fsck_success_timestamp_seconds: (await metadata.timestamps.get('fsck')) / 1000,
+    szafa_accounts: accounts,
+    szafa_files: files,
+    szafa_stored_bytes: Number(bytes),
+    szafa_trash_bytes: Number(trashBytes),
+    szafa_scrub_begun_timestamp_seconds: scrub.startedAt / 1000,
+    szafa_scrub_ended_timestamp_seconds: scrub.endedAt / 1000,
+    szafa_scrub_progress_ratio: scrub.progress,
+    szafa_scrub_faults: scrub.faults,
+  };
+  for (const state of ['uploading', 'storing', 'failed'] as const)
+    samples[series('szafa_transfers', { state })] = await metadata.transfers.openCount(state);
   return samples;
 }

@@ -96,11 +96,7 @@ export async function runPrimary(config: Config): Promise<void> {
   const withoutPage = missingPage();
   if (withoutPage !== undefined) log.warn(withoutPage);
 
-  const loops = [
-    sweepUntil(stop.signal, sweeper, lock, services, sweeping),
-    scrubUntil(stop.signal, new Scrub(services), services, sweeping),
-    reportUntil(stop.signal, node, services),
-  ];
+  const loops = startLoops(stop.signal, services, { node, sweeper, lock, sweeping });
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await Promise.all([workers.stop(), ...loops]);
   await lock.release();
@@ -172,48 +168,38 @@ interface Sweeping {
   isOurs: boolean;
 }
 
-/** Every node reclaims its own pulls; the holder of the lock sweeps the stores. */
-function sweepUntil(
+/** Sweeps, scrubs and reports until `stop`. */
+function startLoops(
   stop: AbortSignal,
-  sweeper: Sweeper,
-  lock: SweepLock,
-  { config, custody, log, pulls }: Pick<Services, 'config' | 'custody' | 'log' | 'pulls'>,
-  sweeping: Sweeping,
-): Promise<void> {
-  const round = async () => {
+  services: Omit<Services, 'nodeMetrics'>,
+  parts: { node: string; sweeper: Sweeper; lock: SweepLock; sweeping: Sweeping },
+): Promise<void>[] {
+  const { config, custody, log, pulls, metadata } = services;
+  const { node, sweeper, lock, sweeping } = parts;
+  // Every node reclaims its own pulls; the holder of the lock sweeps the stores.
+  const sweep = async () => {
     if (await custody.mayRemove()) await pulls.removeUnused();
     sweeping.isOurs = await lock.acquire();
     if (sweeping.isOurs) await sweeper.sweep();
     sweeping.lastAt = sweeping.isOurs ? Date.now() : 0;
   };
-  return repeatUntil(stop, config.sweepMs, () =>
-    round().catch((err: unknown) => log.error({ err }, 'sweeping failed; trying again')),
-  );
-}
-
-/** Scrubs on the node that sweeps, in a loop of its own: a scrub may take days, and garbage must not wait for it. */
-function scrubUntil(
-  stop: AbortSignal,
-  scrub: Scrub,
-  { config, log }: Pick<Services, 'config' | 'log'>,
-  sweeping: Sweeping,
-): Promise<void> {
-  return repeatUntil(stop, config.sweepMs, async () => {
-    const work = sweeping.isOurs ? scrub.work(stop, () => sweeping.isOurs) : undefined;
-    await work?.catch((err: unknown) =>
-      log.error({ err }, 'the scrub failed; it will continue where it stopped'),
-    );
-  });
-}
-
-/** Keeps this node and its settings in the list of running nodes. */
-async function reportUntil(
-  stop: AbortSignal,
-  node: string,
-  { config, log, metadata: { nodes } }: Pick<Services, 'config' | 'log' | 'metadata'>,
-): Promise<void> {
+  const onSweepFailure = (err: unknown) => log.error({ err }, 'sweeping failed; trying again');
+  // In a loop of its own, on the node that sweeps: a scrub may take days, and garbage must not wait for it.
+  const scrub = new Scrub(services);
+  const scrubIfOurs = async () => {
+    if (sweeping.isOurs) await scrub.work(stop, () => sweeping.isOurs);
+  };
+  const onScrubFailure = (err: unknown) =>
+    log.error({ err }, 'the scrub failed; it will continue where it stopped');
+  // Keeps this node and its settings in the list of running nodes.
   const startedAt = Date.now();
-  const onFailure = (err: unknown) => log.debug({ err }, 'could not report that this node runs');
-  await repeatUntil(stop, REPORT_MS, () => nodes.report(node, startedAt, config).catch(onFailure));
-  await nodes.remove(node).catch(onFailure);
+  const report = () => metadata.nodes.report(node, startedAt, config);
+  const onReportFailure = (err: unknown) => log.debug({ err }, 'could not report that this node runs');
+  return [
+    repeatUntil(stop, config.sweepMs, () => sweep().catch(onSweepFailure)),
+    repeatUntil(stop, config.sweepMs, () => scrubIfOurs().catch(onScrubFailure)),
+    repeatUntil(stop, REPORT_MS, () => report().catch(onReportFailure)).then(() =>
+      metadata.nodes.remove(node).catch(onReportFailure),
+    ),
+  ];
 }

@@ -1,7 +1,7 @@
 /** The routes about the server itself: its features, health, metrics and API documentation. */
 import { features, PASSKEYS } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Readiness } from './operator/readiness.ts';
+import { shareReadiness } from './operator/readiness.ts';
 import type { Document, docsPage } from './platform/http/docs.ts';
 import { CONTENT_TYPE } from './platform/metrics/gathering.ts';
 import type { Services } from './services.ts';
@@ -17,7 +17,7 @@ export function serverHandlers({ config, metadata, volumes, nodeMetrics }: Servi
     return document;
   };
   let docs: ReturnType<typeof docsPage> | undefined;
-  const readiness = new Readiness(() => Promise.all([metadata.ping(), volumes.ping()]));
+  const requireReady = shareReadiness(() => Promise.all([metadata.ping(), volumes.ping()]));
   return {
     service: async () => {
       serviceId ??= (await metadata.store.get()).serviceId;
@@ -31,7 +31,7 @@ export function serverHandlers({ config, metadata, volumes, nodeMetrics }: Servi
     },
     healthz: async () => ({ ok: true }),
     readyz: async () => {
-      await readiness.confirm();
+      await requireReady();
       return { ok: true };
     },
     metrics: async (_request, reply) => reply.type(CONTENT_TYPE).send(await nodeMetrics()),

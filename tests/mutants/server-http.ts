@@ -380,7 +380,7 @@ export const mutants: Mutant[] = [
   {
     name: 'whoever asks for readiness begins a check of their own',
     file: 'server/src/operator/readiness.ts',
-    find: 'this.#freshUntil = Number.POSITIVE_INFINITY;',
+    find: 'freshUntil = Number.POSITIVE_INFINITY;',
     replace: '',
     tests: ['server/test/readiness.test.ts'],
   },

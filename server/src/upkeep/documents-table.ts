@@ -17,16 +17,8 @@ export interface AccountState extends AccountLimits {
 }
 
 const ADMINISTRATOR = {
-  ...{
-    username: ADMIN,
-    password_hash: null,
-    created_at: 0,
-    keys: null,
-    identity: null,
-    recovery_hash: null,
-    disabled_at: null,
-  },
-  ...noLimits,
+  ...{ username: ADMIN, password_hash: null, created_at: 0, keys: null, identity: null },
+  ...{ recovery_hash: null, disabled_at: null, ...noLimits },
 };
 
 /**

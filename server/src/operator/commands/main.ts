@@ -16,6 +16,7 @@ import {
 import { rescue, rescueMissing } from '../../upkeep/commands/rescue.ts';
 import { VERSION } from '../../version.ts';
 import { isOperatorCommand, operate } from './operate.ts';
+import { flag, text } from './operator-commands.ts';
 import { checkReady } from './ready.ts';
 import { parseOptions, Report, UsageError } from './report.ts';
 
@@ -57,19 +58,10 @@ The exit code is 0 when all is well, 1 when problems were found, and 2 when the 
 settings, a store that does not answer, a database of another version. The server itself also ends with 2 for these.`;
 
 const options = {
-  json: { type: 'boolean', default: false },
-  repair: { type: 'boolean', default: false },
+  ...{ json: flag, repair: flag, continue: flag, missing: flag, 'dry-run': flag, all: flag, help: flag },
+  ...{ from: text, to: text, passwords: text, store: text },
   rate: { type: 'string', default: '50' },
-  continue: { type: 'boolean', default: false },
   wait: { type: 'string', default: '0' },
-  from: { type: 'string' },
-  to: { type: 'string' },
-  passwords: { type: 'string' },
-  missing: { type: 'boolean', default: false },
-  'dry-run': { type: 'boolean', default: false },
-  store: { type: 'string' },
-  all: { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
 } as const;
 
 const HELP: Record<string, string> = { adopt: ADOPT_USAGE, orphans: ORPHANS_USAGE };

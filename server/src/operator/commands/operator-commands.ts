@@ -10,8 +10,8 @@ import type { Operator, Page } from '../operator.ts';
 import { CONTESTED, type Report, UsageError } from './report.ts';
 import { type Columns, formatTime } from './text.ts';
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean', default: false } as const;
+export const text = { type: 'string' } as const;
+export const flag = { type: 'boolean', default: false } as const;
 export const options = {
   ...{ json: flag, help: flag, yes: flag },
   ...{ limit: text, after: text, account: text, note: text, quota: text, days: text },
@@ -145,58 +145,52 @@ export const commands: Record<string, Command> = {
       if (origin === undefined) report.hint("put the server's address before the link, or set SZ_ORIGIN");
     },
   },
-  'account invitations': list('invitations', (operator, query) => operator.listInvitations(query), {
-    ID: ({ id }) => id,
-    EXPIRES: ({ expires_at }) => formatTime(expires_at),
-    QUOTA: ({ quota_bytes }) => (quota_bytes === null ? 'default' : { bytes: quota_bytes }),
-    NOTE: ({ note }) => note,
-  }),
+  'account invitations': {
+    ...list('invitations', (operator, query) => operator.listInvitations(query), {
+      ID: ({ id }) => id,
+      EXPIRES: ({ expires_at }) => formatTime(expires_at),
+      QUOTA: ({ quota_bytes }) => (quota_bytes === null ? 'default' : { bytes: quota_bytes }),
+      NOTE: ({ note }) => note,
+    }),
+    options: [],
+  },
   'account uninvite': act(
     (operator, id) => operator.end('invitation', id),
     'invitation ended',
     'is withdrawn',
   ),
-  'transfers list': {
-    ...list('transfers', (operator, query) => operator.listTransfers(query), {
-      ID: ({ file_id }) => file_id,
-      ACCOUNT: ({ creator }) => creator,
-      STATUS: ({ status }) => status,
-      SIZE: ({ stored_size }) => ({ bytes: stored_size }),
-      VOLUMES: ({ chunk_count }) => chunk_count,
-      'LAST USED': ({ touched_at }) => formatTime(touched_at),
-    }),
-    options: ['account', 'limit'],
-  },
+  'transfers list': list('transfers', (operator, query) => operator.listTransfers(query), {
+    ID: ({ file_id }) => file_id,
+    ACCOUNT: ({ creator }) => creator,
+    STATUS: ({ status }) => status,
+    SIZE: ({ stored_size }) => ({ bytes: stored_size }),
+    VOLUMES: ({ chunk_count }) => chunk_count,
+    'LAST USED': ({ touched_at }) => formatTime(touched_at),
+  }),
   'transfers cancel': {
     ...act((operator, id) => operator.cancelTransfer(id), 'upload cancelled', 'is cancelled'),
     needsVolumes: true,
   },
-  'shares list': {
-    ...list('shares', (operator, query) => operator.listAllShares(query), {
-      ID: ({ id }) => id,
-      OWNER: ({ owner }) => owner,
-      TO: ({ to }) => to ?? '(link)',
-      FILES: ({ files }) => files,
-      DOWNLOADS: ({ downloads, downloaded }) =>
-        downloads === null ? downloaded : `${downloaded} of ${downloads}`,
-      CREATED: ({ created_at }) => formatTime(created_at),
-      EXPIRES: ({ expires_at }) => (expires_at === null ? 'never' : formatTime(expires_at)),
-    }),
-    options: ['account', 'limit'],
-  },
+  'shares list': list('shares', (operator, query) => operator.listAllShares(query), {
+    ID: ({ id }) => id,
+    OWNER: ({ owner }) => owner,
+    TO: ({ to }) => to ?? '(link)',
+    FILES: ({ files }) => files,
+    DOWNLOADS: ({ downloads, downloaded }) =>
+      downloads === null ? downloaded : `${downloaded} of ${downloads}`,
+    CREATED: ({ created_at }) => formatTime(created_at),
+    EXPIRES: ({ expires_at }) => (expires_at === null ? 'never' : formatTime(expires_at)),
+  }),
   'shares end': act((operator, id) => operator.end('share', id), 'share ended', 'is ended'),
-  'requests list': {
-    ...list('requests', (operator, query) => operator.listAllRequests(query), {
-      ID: ({ id }) => id,
-      OWNER: ({ owner }) => owner,
-      FILES: ({ delivered, max_files }) => `${delivered} of ${max_files}`,
-      SIZE: ({ delivered_bytes }) => ({ bytes: delivered_bytes }),
-      'AT MOST': ({ max_bytes }) => ({ bytes: max_bytes }),
-      CREATED: ({ created_at }) => formatTime(created_at),
-      EXPIRES: ({ expires_at }) => (expires_at === null ? 'never' : formatTime(expires_at)),
-    }),
-    options: ['account', 'limit'],
-  },
+  'requests list': list('requests', (operator, query) => operator.listAllRequests(query), {
+    ID: ({ id }) => id,
+    OWNER: ({ owner }) => owner,
+    FILES: ({ delivered, max_files }) => `${delivered} of ${max_files}`,
+    SIZE: ({ delivered_bytes }) => ({ bytes: delivered_bytes }),
+    'AT MOST': ({ max_bytes }) => ({ bytes: max_bytes }),
+    CREATED: ({ created_at }) => formatTime(created_at),
+    EXPIRES: ({ expires_at }) => (expires_at === null ? 'never' : formatTime(expires_at)),
+  }),
   'requests end': act((operator, id) => operator.end('request', id), 'request ended', 'is ended'),
   status: {
     args: [0, 0],
@@ -233,21 +227,13 @@ export const commands: Record<string, Command> = {
       report.result({ 'read-only': mode }, `writes are ${next}`);
     },
   },
-  audit: {
-    ...list(
-      'entries',
-      (operator, query) => operator.audit(query),
-      {
-        TIME: ({ at }) => formatTime(at),
-        BY: ({ actor }) => actor,
-        ACCOUNT: ({ account }) => account,
-        ACTION: ({ action }) => action,
-        DETAIL: ({ detail }) => detail,
-      },
-      limits.adminPage,
-    ),
-    options: ['account', 'limit'],
-  },
+  audit: list('entries', (operator, query) => operator.audit(query), {
+    TIME: ({ at }) => formatTime(at),
+    BY: ({ actor }) => actor,
+    ACCOUNT: ({ account }) => account,
+    ACTION: ({ action }) => action,
+    DETAIL: ({ detail }) => detail,
+  }),
 };
 
 /** A command that changes one thing. `key` names the result in JSON. */
@@ -266,18 +252,21 @@ function act<T>(
   };
 }
 
-/** A command that shows a list: all of it, or as much as --limit or `usual` says. */
+/** Rows that a list shows without --limit; the others show all. */
+const USUAL_ROWS: Record<string, number> = { entries: limits.adminPage };
+
+/** A command that shows a list. */
 function list<Name extends string, T extends object>(
   name: Name,
   read: (operator: Operator, query: PageQuery) => Promise<Page<Name, T>>,
   columns: Columns<T>,
-  usual = Number.POSITIVE_INFINITY,
 ): Command {
   return {
     args: [0, 0],
+    options: ['account', 'limit'],
     run: async ({ operator, report, values: { account, limit, after } }) => {
       const addRow = report.table(columns);
-      let left = count(limit, '--limit') ?? usual;
+      let left = count(limit, '--limit') ?? USUAL_ROWS[name] ?? Number.POSITIVE_INFINITY;
       let cursor = after;
       do {
         const page = await read(operator, {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Passwords } from '../src/accounts/passwords.ts';
+import { TryLater } from '../src/platform/http/api-error.ts';
 
 const passwords = new Passwords();
 
@@ -70,4 +71,17 @@ test('two at a time, in turn, also when one fails', async () => {
   assert.equal(most, 2);
   assert.equal(order.length, 12);
   assert.ok(order.indexOf(11) > order.indexOf(0));
+});
+
+test('when too many wait, the last is refused with 503 and Retry-After', async () => {
+  const busy = new Passwords();
+  const done = Promise.withResolvers<void>();
+  const waiting = Array.from({ length: 1003 }, () => busy.inTurn('address', () => done.promise));
+  const late = waiting.pop()!;
+  await assert.rejects(late, (error) => {
+    assert.ok(error instanceof TryLater && error.status === 503 && Number(error.headers['retry-after']) >= 1);
+    return true;
+  });
+  done.resolve();
+  await Promise.all(waiting);
 });

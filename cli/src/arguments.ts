@@ -1,5 +1,5 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util';
-import { optionsOf } from './command.ts';
+import { countArguments, optionsOf } from './command.ts';
 import { commands } from './command-table.ts';
 import { UsageError } from './errors.ts';
 import { plural } from './lib/print/text.ts';
@@ -111,7 +111,8 @@ function findCommand(command: string) {
 }
 
 function checkCount(command: string, args: string[], hint: string): void {
-  const { args: [least, most] = [0, 0], usage } = commands[command]!;
+  const { usage = '' } = commands[command]!;
+  const [least, most] = countArguments(usage);
   if (args.length < least) throw new UsageError(`${command} needs ${usage}`, hint);
   if (args.length > most) {
     const takes = most === 0 ? 'no argument' : `at most ${plural(most, 'argument')}`;

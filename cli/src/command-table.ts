@@ -9,7 +9,6 @@ const shellCommands: CommandTable = {
     usage: 'bash|zsh|fish',
     summary: 'print a completion script for a shell',
     details: ['With a stored session the scripts also complete paths on the server.'],
-    args: [1, 1],
     examples: [
       'source <(szafa completion bash)  # in ~/.bashrc',
       'szafa completion zsh > ~/.zfunc/_szafa  # in a folder of $fpath',
@@ -20,9 +19,8 @@ const shellCommands: CommandTable = {
     load: () => import('./commands/shell.ts').then((file) => file.completionCommand(commands)),
   },
   complete: {
-    usage: 'path|path-folder TEXT',
+    usage: 'path|path-folder [TEXT]',
     summary: 'print the paths on the server that begin with a text, for the completion scripts',
-    args: [1, 2],
     examples: [],
     hidden: true,
     load: () => import('./commands/shell.ts').then((file) => file.complete),

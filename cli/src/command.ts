@@ -1,5 +1,6 @@
 import type { Settings } from './lib/account/settings.ts';
 import type { Output } from './lib/print/output.ts';
+import type { Batch } from './lib/transfer/batch.ts';
 import { type CommonName, commonOptions, type Flags, type Option, type OwnName, options } from './options.ts';
 
 /** Everything that a command works with. */
@@ -8,6 +9,10 @@ export interface Invocation {
   flags: Flags;
   settings: Settings;
   out: Output;
+  /** Failures of single items. They decide the exit code once the command is done. */
+  batch: Batch;
+  /** When it began, by performance.now(). */
+  began: number;
   /** Aborted with an Interrupted by Ctrl-C or a signal. */
   signal: AbortSignal;
 }
@@ -17,7 +22,7 @@ export type Command = (invocation: Invocation) => Promise<void>;
 
 /** The one source of the parser, the help, the completion scripts, the man page and the reference in docs/cli.md. */
 export interface CommandEntry {
-  /** The arguments after the command's name. */
+  /** The arguments after the command's name; their number follows from it. */
   usage?: string;
   summary: string;
   /** Paragraphs below the summary. */
@@ -25,8 +30,6 @@ export interface CommandEntry {
   options?: OwnName[];
   /** Other letters for options, as in `ls -R`. */
   shorts?: Partial<Record<OwnName, string>>;
-  /** Number of arguments: at least, at most. None if it is absent. */
-  args?: [least: number, most: number];
   /** Each may end in a remark: `  # text`. */
   examples: string[];
   /** Completion of arguments: local files, paths or folders on the server, or these words. */
@@ -40,16 +43,23 @@ export interface CommandEntry {
 
 export type CommandTable = Record<string, CommandEntry>;
 
+/** The number of arguments that a usage allows: one or more for `PATH…`, none or one for `[ID]`; ` | ` separates alternatives. */
+export function countArguments(usage: string): [least: number, most: number] {
+  const count = (text: string) => text.split(' ').filter((word) => /^\[?\w/.test(word)).length;
+  const required = usage
+    .replace(/\[.*\]/, '')
+    .split(' | ')
+    .map(count);
+  const allowed = usage.split(' | ').map(count);
+  return [Math.min(...required), usage.includes('…') ? Number.POSITIVE_INFINITY : Math.max(...allowed)];
+}
+
 /** Its own options, then those of every command. */
-export function optionsOf({
-  options: own = [],
-  shorts = {},
-}: CommandEntry): [OwnName | CommonName, Option][] {
-  return [
-    ...own.map((name): [OwnName, Option] => {
-      const short = shorts[name];
-      return [name, short === undefined ? options[name] : { ...options[name], short }];
-    }),
-    ...(Object.entries(commonOptions) as [CommonName, Option][]),
-  ];
+export function optionsOf({ options: own = [], shorts }: CommandEntry): [OwnName | CommonName, Option][] {
+  const common = Object.entries(commonOptions) as [CommonName, Option][];
+  const withShort = (name: OwnName): [OwnName, Option] => {
+    const short = shorts?.[name];
+    return [name, { ...options[name], ...(short && { short }) }];
+  };
+  return [...own.map(withShort), ...common];
 }

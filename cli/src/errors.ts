@@ -19,17 +19,11 @@ export class CliError extends Error {
   readonly hint: string;
   readonly exit: Exit;
 
-  constructor(
-    code: string,
-    message: string,
-    hint: string,
-    exit: Exit = exits.failed,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(code: string, message: string, hint: string, more: { exit?: Exit; cause?: unknown } = {}) {
+    super(message, { cause: more.cause });
     this.code = code;
     this.hint = hint;
-    this.exit = exit;
+    this.exit = more.exit ?? exits.failed;
   }
 }
 
@@ -37,7 +31,7 @@ export class UsageError extends CliError {
   override name = 'UsageError';
 
   constructor(message: string, hint: string) {
-    super('usage', message, hint, exits.usage);
+    super('usage', message, hint, { exit: exits.usage });
   }
 }
 
@@ -51,7 +45,7 @@ export class Interrupted extends CliError {
   override name = 'Interrupted';
 
   constructor() {
-    super('interrupted', 'interrupted', 'run the same command again to resume', exits.interrupted);
+    super('interrupted', 'interrupted', 'run the same command again to resume', { exit: exits.interrupted });
   }
 }
 
@@ -60,6 +54,6 @@ export class Reported extends CliError {
   override name = 'Reported';
 
   constructor(exit: Exit) {
-    super('reported', 'failed', '', exit);
+    super('reported', 'failed', '', { exit });
   }
 }

@@ -35,7 +35,11 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
       const { SessionStore } = await import('./lib/account/session-store.ts');
       new SessionStore(settings.config, out).prepare();
     }
-    await command({ args: parsed.args, flags: parsed.flags, settings, out, signal });
+    const { Batch } = await import('./lib/transfer/batch.ts');
+    const batch = new Batch(out, signal);
+    const began = performance.now();
+    await command({ args: parsed.args, flags: parsed.flags, settings, out, batch, began, signal });
+    batch.finish();
     return 0;
   } catch (error) {
     const { explain } = await import('./explain.ts');

@@ -15,7 +15,7 @@ import {
 } from '@szafa/client/node';
 import { layoutOf, sealVolume, totalSha256 } from '@szafa/format';
 import type { Invocation } from '../src/command.ts';
-import { PasswordMode } from '../src/lib/account/password-mode.ts';
+import { PasswordMode } from '../src/lib/account/secrets.ts';
 import { Output } from '../src/lib/print/output.ts';
 import { findExisting, type ReadableVersion } from '../src/lib/select/existing.ts';
 import { collectFiles } from '../src/lib/select/plan.ts';
@@ -110,13 +110,9 @@ suite('what a path, a pattern or an ID names', () => {
 suite('the files to read', () => {
   const choose = (entries: Entry[], args: string[], versions?: 'all') => {
     const out = new Told();
-    const batch = new Batch(out);
-    const invocation = { args, out, signal } as unknown as Invocation;
-    const {
-      files,
-      emptyFolders: empty,
-      ...rest
-    } = selectFiles(new Tree(entries), invocation, batch, versions);
+    const batch = new Batch(out, signal);
+    const invocation = { args, out, batch, signal } as unknown as Invocation;
+    const { files, emptyFolders: empty, ...rest } = selectFiles(new Tree(entries), invocation, versions);
     const emptyFolders = empty.map(({ below }) => below);
     return {
       ...rest,
@@ -233,8 +229,8 @@ test('two files that would have one name are not both taken; a path that is give
     }
     const plan = async (args: string[], flags: Invocation['flags'] = {}) => {
       const out = new Told();
-      const batch = new Batch(out);
-      const planned = await collectFiles({ args, flags, out, signal } as unknown as Invocation, batch);
+      const batch = new Batch(out, signal);
+      const planned = await collectFiles({ args, flags, out, batch, signal } as unknown as Invocation);
       return [planned.filter(({ kind }) => kind === 'file').map(({ to }) => to), out.errors];
     };
     const [a, b] = [join(folder, 'a/x'), join(folder, 'b/x')];

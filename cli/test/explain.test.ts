@@ -79,10 +79,9 @@ suite('batch', () => {
 
   async function run(outcomes: (Error | undefined)[]): Promise<number> {
     const out = new Silent({ json: false, quiet: true });
-    const batch = new Batch(out);
-    const options = { out, signal: new AbortController().signal, parallel: 1, about: String };
-    await batch.run(outcomes.keys(), options, async (i) => {
-      const outcome = outcomes[i];
+    const batch = new Batch(out, new AbortController().signal);
+    const items = outcomes.map((outcome, i) => ({ name: String(i), outcome }));
+    await batch.each(items, async ({ outcome }) => {
       if (outcome) throw outcome;
     });
     try {
@@ -108,25 +107,24 @@ suite('batch', () => {
 
   test('what hits all files is told once, however many are under way', async () => {
     const out = new Silent({ json: false, quiet: true });
-    const batch = new Batch(out);
-    const options = { out, signal: new AbortController().signal, parallel: 8, about: String };
-    await batch.run(Array(20).keys(), options, async () => {
+    const batch = new Batch(out, new AbortController().signal);
+    const fail = async () => {
       await new Promise((resolve) => setImmediate(resolve));
       throw new sdk.ApiError(507, { error: 'the store is nearly full' });
-    });
+    };
+    await batch.each(Array(20).fill('x'), fail, { parallel: 8 });
     assert.equal(batch.failed, 8);
     assert.deepEqual(out.errors, ['the store is nearly full']);
   });
 
   test('after a fatal error the rest is not tried', async () => {
-    const batch = new Batch(new Silent({ json: false, quiet: true }));
-    const tried: number[] = [];
-    const out = new Silent({ json: false, quiet: true });
-    const options = { out, signal: new AbortController().signal, parallel: 2, about: String };
-    await batch.run([1, 2, 3, 4, 5], options, async (i) => {
-      tried.push(i);
-      if (i === 2) throw new sdk.NetworkError('gone');
-    });
+    const batch = new Batch(new Silent({ json: false, quiet: true }), new AbortController().signal);
+    const tried: string[] = [];
+    const work = async (item: string) => {
+      tried.push(item);
+      if (item === '2') throw new sdk.NetworkError('gone');
+    };
+    await batch.each(['1', '2', '3', '4', '5'], work, { parallel: 2 });
     assert.equal(batch.failed, 1);
     assert.ok(batch.left >= 1, tried.join());
     assert.equal(batch.done + batch.failed + batch.left, 5);

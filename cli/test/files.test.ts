@@ -21,12 +21,13 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { diskPath } from '@szafa/client/node';
 import { logout } from '../src/commands/accounts/login.ts';
-import { configuredSecret } from '../src/lib/account/questions.ts';
+import { configuredSecret } from '../src/lib/account/secrets.ts';
 import { SessionStore } from '../src/lib/account/session-store.ts';
 import { readSettings } from '../src/lib/account/settings.ts';
 import { Output } from '../src/lib/print/output.ts';
 import { Exclusions } from '../src/lib/select/exclude.ts';
 import { walk } from '../src/lib/select/walk.ts';
+import { Batch } from '../src/lib/transfer/batch.ts';
 import { pullPlan } from '../src/lib/transfer/pull.ts';
 import type { Flags } from '../src/options.ts';
 
@@ -120,7 +121,9 @@ suite('the session', () => {
       await copyFile(join(config, 'session.json'), join(config, `session.json.${more}`));
     }
     const settings = readSettings({ config }, {});
-    await logout({ args: [], flags: {}, settings, out, signal: new AbortController().signal });
+    const { signal } = new AbortController();
+    const batch = new Batch(out, signal);
+    await logout({ args: [], flags: {}, settings, out, batch, began: 0, signal });
     const left = (await readdir(config)).filter((name) => name.startsWith('session'));
     assert.deepEqual(left.sort(), ['session.json.0123456789abc', 'session.json.mine']);
   });

@@ -4,6 +4,7 @@ import { token } from '../src/commands/accounts/sessions.ts';
 import { readSettings } from '../src/lib/account/settings.ts';
 import { Output } from '../src/lib/print/output.ts';
 import { parseEnd } from '../src/lib/print/quantities.ts';
+import { Batch } from '../src/lib/transfer/batch.ts';
 import type { Flags } from '../src/options.ts';
 
 const NOW = Date.parse('2026-11-16T12:00:00Z');
@@ -25,7 +26,9 @@ test('wrong usage is told before anything is asked or sent', async () => {
   const out = new Output({ json: false, quiet: true });
   const wrong = async (args: string[], flags: Flags, message: RegExp) => {
     const settings = readSettings({ server: 'http://127.0.0.1:1', config: '/nowhere' }, {});
-    const invocation = { args, flags, settings, out, signal: AbortSignal.timeout(10_000) };
+    const signal = AbortSignal.timeout(10_000);
+    const batch = new Batch(out, signal);
+    const invocation = { args, flags, settings, out, batch, began: 0, signal };
     await assert.rejects(token(invocation), (error: Error & { code: string }) => {
       assert.equal(error.code, 'usage', error.message);
       assert.match(error.message, message);

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clientSettings } from '@szafa/protocol';
+import { countArguments } from '../../cli/src/command.ts';
 import { commands } from '../../cli/src/command-table.ts';
 import { Service, useService } from '../harness/index.ts';
 import { useDevice } from './account.ts';
@@ -33,7 +34,8 @@ suite('szafa: settings', { concurrency: 3 }, () => {
     const { device } = shared;
     await writeFile(device.path('a-file'), '');
     await mkdir(device.path('big'));
-    const least = (name: string) => Array.from({ length: commands[name]!.args?.[0] ?? 0 }, () => 'big');
+    const least = (name: string) =>
+      Array.from({ length: countArguments(commands[name]!.usage ?? '')[0] }, () => 'big');
     const keeping = Object.keys(commands).filter((name) => !commands[name]!.needsNoConfig);
     for (const name of keeping) {
       const config = { SZ_CONFIG: '/proc/nope', SZ_PASSWORD: 'x', SZ_TOKEN: 'x' };

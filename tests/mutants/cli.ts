@@ -38,7 +38,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a password that never left the machine is sent where the user asks for it',
-    file: 'cli/src/lib/account/password-mode.ts',
+    file: 'cli/src/lib/account/secrets.ts',
     find: "await new PasswordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');",
     replace: '',
     tests: [KEYS_ATTACKS],
@@ -157,16 +157,16 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'blanks around a password in a file are lost',
-    file: 'cli/src/lib/account/questions.ts',
+    file: 'cli/src/lib/account/secrets.ts',
     find: ".replace(/\\r?\\n$/, '')",
     replace: '.trim()',
     tests: [FILES],
   },
   {
     name: 'others may read the session',
-    file: 'cli/src/lib/account/session-store.ts',
-    find: "open(temporary, 'wx', 0o600)",
-    replace: "open(temporary, 'wx', 0o644)",
+    file: 'client/src/node/state/atomic-file.ts',
+    find: "open(path, 'wx', 0o600)",
+    replace: "open(path, 'wx', 0o644)",
     tests: [FILES],
   },
   {
@@ -185,14 +185,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a raw login makes a derived account a raw one',
-    file: 'cli/src/lib/account/password-mode.ts',
+    file: 'cli/src/lib/account/secrets.ts',
     find: "if (known === mode || known === 'derived') return;",
     replace: 'if (known === mode) return;',
     tests: [CHOICE],
   },
   {
     name: 'a damaged note lets the password be sent',
-    file: 'cli/src/lib/account/password-mode.ts',
+    file: 'cli/src/lib/account/secrets.ts',
     find: `return /"password":"raw"/.test(text) ? 'raw' : 'derived';`,
     replace: `return /"password":"derived"/.test(text) ? 'derived' : 'raw';`,
     tests: [CHOICE],
@@ -362,7 +362,7 @@ export const mutants: Mutant[] = [
   {
     name: 'words go between the bytes of a file on standard output',
     file: 'cli/src/commands/transfers/get.ts',
-    find: '  out.dataOnStdout = true;\n',
+    find: '  invocation.out.dataOnStdout = true;\n',
     replace: '',
     tests: ['tests/cross/files.test.ts'],
   },

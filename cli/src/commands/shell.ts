@@ -5,9 +5,8 @@ import { UsageError } from '../errors.ts';
 import { connect } from '../lib/account/connection.ts';
 import { SessionStore } from '../lib/account/session-store.ts';
 import { Output } from '../lib/print/output.ts';
-import { oneLine } from '../lib/print/text.ts';
-import { Lookup } from '../lib/select/lookup.ts';
-import { typedPath } from '../lib/select/paths.ts';
+import { oneLine, typedPath } from '../lib/print/text.ts';
+import { createLookup } from '../lib/select/lookup.ts';
 
 /** Takes the table as a parameter: the table loads this file. */
 export function completionCommand(commands: CommandTable): Command {
@@ -59,8 +58,8 @@ export const complete: Command = async ({ args: [kind, typed = ''], ...invocatio
       settings: { ...settings, retrySeconds: 0 },
       signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
     };
-    await using szafa = await connect(limited, { keys: 'useful' });
-    const tree = await new Lookup(szafa, limited.signal).tree();
+    await using szafa = await connect(limited, 'useful');
+    const tree = await createLookup(szafa, limited.signal).tree();
     for (const path of completePath(tree, typed, kind === 'path-folder')) {
       // A path that has to be shown differently cannot be typed.
       if (oneLine(path) === path) out.answer('path', { path }, path);

@@ -6,7 +6,7 @@ export { FileSource, fileSource } from './files/file-source.ts';
 export { makeLocalFolder } from './files/folders.ts';
 export { type LocalState, localState } from './files/local-state.ts';
 export { exactTime, isSameTime, type KeptTime, setLinkTime, setTime } from './files/times.ts';
-export { readIfPresent } from './state/atomic-file.ts';
+export { readIfPresent, writeAtomic } from './state/atomic-file.ts';
 export { type FileHeaders, type FileHeadersOptions, fileHeaders } from './state/header-cache.ts';
 export { fileJournal } from './state/journal.ts';
 export { fileContacts, filePins, fileRevs } from './state/pins.ts';

@@ -1,19 +1,19 @@
-import type { Command } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { CliError, unknownSubcommand } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { proveAccount } from '../../lib/account/password-mode.ts';
-import { ask, canAsk } from '../../lib/account/questions.ts';
+import { withAccount } from '../../lib/account/connection.ts';
+import { ask, canAsk, proveAccount } from '../../lib/account/secrets.ts';
 import { SessionStore } from '../../lib/account/session-store.ts';
 import { formatBytes, oneLine } from '../../lib/print/text.ts';
 
-export const account: Command = async (invocation) => {
-  const { args, flags, settings, out, signal } = invocation;
+function check({ args, flags }: Invocation): void {
   if (args[0] !== 'delete') throw unknownSubcommand('account', args.join(' '));
-  if (!flags.yes && !canAsk()) {
-    const hint = 'use --yes to delete the account without a question';
-    throw new CliError('not-confirmed', 'nothing was deleted: there is no terminal to ask on', hint);
-  }
-  await using szafa = await connect(invocation, { keys: 'useful' });
+  if (flags.yes || canAsk()) return;
+  const hint = 'use --yes to delete the account without a question';
+  throw new CliError('not-confirmed', 'nothing was deleted: there is no terminal to ask on', hint);
+}
+
+export const account = withAccount({ keys: 'useful', check }, async (invocation) => {
+  const { flags, settings, out, signal, szafa } = invocation;
   const { token, username } = szafa;
   const { server } = szafa.api;
   const { used_bytes } = await szafa.quota({ signal });
@@ -25,26 +25,22 @@ export const account: Command = async (invocation) => {
       throw new CliError('kept', 'nothing was deleted', 'type the name exactly, or use --yes');
     }
   }
-  await szafa.deleteAccount(await proveAccount(invocation, szafa), { signal });
+  await szafa.deleteAccount(await proveAccount(invocation), { signal });
   const store = new SessionStore(settings.config, out);
   if ((await store.load())?.token === token) await store.remove();
   const text = `deleted ${oneLine(username)} at ${oneLine(server)} with all its files`;
   out.done('account-deleted', { server, username }, text);
-};
+});
 
-export const whoami: Command = async (invocation) => {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'none' });
+export const whoami = withAccount('none', async ({ out, signal, szafa }) => {
   const { server } = szafa.api;
   const { username } = await szafa.api.call('me', { signal });
   out.answer('user', { username, server }, `${oneLine(username)} at ${oneLine(server)}`);
-};
+});
 
-export const quota: Command = async (invocation) => {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'none' });
+export const quota = withAccount('none', async ({ out, signal, szafa }) => {
   const { used_bytes, quota_bytes, remain_bytes, percent } = await szafa.quota({ signal });
   const used = `${formatBytes(used_bytes)} of ${formatBytes(quota_bytes)} used (${percent} %)`;
   const fields = { used_bytes, quota_bytes, remain_bytes, percent };
   out.answer('quota', fields, `${used}, ${formatBytes(remain_bytes)} left`);
-};
+});

@@ -1,11 +1,10 @@
 import { newTotpSecret, totpUri } from '@szafa/client/node';
 import type { Passkey } from '@szafa/protocol';
-import type { Command, Invocation } from '../../command.ts';
+import type { Command } from '../../command.ts';
 import { CliError, UsageError, unknownSubcommand } from '../../errors.ts';
 import { explain } from '../../explain.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { proveAccount } from '../../lib/account/password-mode.ts';
-import { ask, canAsk, codeAsker } from '../../lib/account/questions.ts';
+import { withAccount } from '../../lib/account/connection.ts';
+import { ask, canAsk, codeAsker, proveAccount } from '../../lib/account/secrets.ts';
 import { drawQr } from '../../lib/print/qr.ts';
 import { oneLine } from '../../lib/print/text.ts';
 
@@ -16,12 +15,10 @@ const WITHOUT_KEY =
 /** A wrong code, and text that is no code at all. */
 const CODE_ERRORS = new Set(['wrong-code', 'bad-request']);
 
-async function showStatus(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'none' });
+const showStatus = withAccount('none', async ({ out, signal, szafa }) => {
   const { totp, passkeys } = await szafa.factors({ signal });
   out.answer('factors', { totp, passkeys }, describeFactors(totp, passkeys));
-}
+});
 
 function describeFactors(totp: boolean, passkeys: Passkey[]): string {
   const names = passkeys.map(({ name, alone }) => `${oneLine(name)}${alone ? ' (logs in by itself)' : ''}`);
@@ -31,18 +28,19 @@ function describeFactors(totp: boolean, passkeys: Passkey[]): string {
   return `a login asks for ${listed}; this command can log in again once codes are on: szafa factor totp on`;
 }
 
-async function turnOn(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  if (!canAsk()) {
-    const message = 'two-factor authentication is set up on a terminal, where its secret can be shown';
-    throw new UsageError(message, 'see szafa factor --help');
-  }
-  await using szafa = await connect(invocation, { keys: 'useful' });
+function checkTerminal(): void {
+  if (canAsk()) return;
+  const message = 'two-factor authentication is set up on a terminal, where its secret can be shown';
+  throw new UsageError(message, 'see szafa factor --help');
+}
+
+const turnOn = withAccount({ keys: 'useful', check: checkTerminal }, async (invocation) => {
+  const { out, signal, szafa } = invocation;
   const account = { server: szafa.api.server, username: szafa.username };
   if ((await szafa.factors({ signal })).totp) {
     throw new CliError('factor-on', 'codes are on already', 'turn them off first: szafa factor totp off');
   }
-  const proof = await proveAccount(invocation, szafa);
+  const proof = await proveAccount(invocation);
   const hasRecovery = (await szafa.keys.fetchBag(signal))?.bag.recovery !== undefined;
   const secret = newTotpSecret(szafa.engine);
   const uri = totpUri(secret, account);
@@ -59,34 +57,32 @@ async function turnOn(invocation: Invocation): Promise<void> {
     '',
   ];
   process.stderr.write(lines.join('\n'));
-  for (let left = TRIES; ; ) {
+  for (let tried = 1; ; tried++) {
     const code = await ask('code that the app shows: ', signal);
     try {
       await szafa.setTotp(proof, secret, code, { signal });
       break;
     } catch (error) {
-      left--;
-      if (left === 0 || !CODE_ERRORS.has(explain(error).code)) throw error;
+      if (tried === TRIES || !CODE_ERRORS.has(explain(error).code)) throw error;
       process.stderr.write('that is not the current code of this secret\n');
     }
   }
   const text = 'two-factor authentication is on: a login asks for a code';
   out.done('factor', { ...account, totp: true }, text);
-}
+});
 
-async function turnOff(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'useful' });
+const turnOff = withAccount('useful', async (invocation) => {
+  const { out, signal, szafa } = invocation;
   const { totp, passkeys } = await szafa.factors({ signal });
   if (!totp) throw new CliError('factor-off', 'codes are not on', 'turn them on with szafa factor totp on');
-  const proof = await proveAccount(invocation, szafa);
+  const proof = await proveAccount(invocation);
   await szafa.removeTotp(proof, { code: await codeAsker(invocation)() }, { signal });
   const text =
     passkeys.length > 0
       ? 'codes are off: a login asks for a passkey, in the web app only'
       : 'two-factor authentication is off: a login needs the password only';
   out.done('factor', { server: szafa.api.server, totp: false }, text);
-}
+});
 
 export const factor: Command = (invocation) => {
   const words = invocation.args.join(' ');

@@ -2,13 +2,21 @@ import { Szafa } from '@szafa/client/node';
 import { toBase64Url } from '@szafa/format';
 import { checkPassword, cleanUsername } from '@szafa/protocol';
 import type { Command, Invocation } from '../../command.ts';
-import { CliError, exits, UsageError } from '../../errors.ts';
+import { CliError, UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';
 import { clientOptions, connect, explainLogin, serverFor } from '../../lib/account/connection.ts';
-import { PasswordMode } from '../../lib/account/password-mode.ts';
-import { ask, canAsk, codeAsker, isConfigured, readSecret } from '../../lib/account/questions.ts';
 import { type PreparedKey, prepareKey, withKey } from '../../lib/account/recovery.ts';
-import { checkKeys, checkNewSecret, endSession } from '../../lib/account/secrets.ts';
+import {
+  ask,
+  canAsk,
+  checkKeys,
+  checkNewSecret,
+  codeAsker,
+  endSession,
+  isConfigured,
+  PasswordMode,
+  readSecret,
+} from '../../lib/account/secrets.ts';
 import { SessionStore, type StoredSession } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 
@@ -29,19 +37,17 @@ function explainRegistration(error: unknown, username: string, isInvited: boolea
   if (code === 'conflict') {
     const message = `the username ${oneLine(username)} is taken`;
     const hint = `choose another, or log in if it is yours: szafa login ${oneLine(username)}`;
-    throw new CliError('username-taken', message, hint, exits.failed, { cause: error });
+    throw new CliError('username-taken', message, hint, { cause: error });
   }
   if (code !== 'forbidden') return;
   const isClosed = error instanceof Error && error.message === 'registration is closed';
-  const message = isClosed
-    ? 'sign-ups are closed on this server'
-    : isInvited
-      ? 'the invitation is wrong, used or expired'
-      : 'this server needs an invitation for a new account';
-  const hint = isClosed
-    ? 'ask its operator'
-    : 'ask its operator for an invitation, then: szafa register --invite';
-  throw new CliError('registration-refused', message, hint, exits.failed, { cause: error });
+  const rule = isInvited
+    ? 'the invitation is wrong, used or expired'
+    : 'this server needs an invitation for a new account';
+  const [message, hint] = isClosed
+    ? ['sign-ups are closed on this server', 'ask its operator']
+    : [rule, 'ask its operator for an invitation, then: szafa register --invite'];
+  throw new CliError('registration-refused', message, hint, { cause: error });
 }
 
 async function startSession(how: 'register' | 'login', invocation: Invocation): Promise<void> {
@@ -123,7 +129,7 @@ export const logout: Command = async (invocation) => {
   }
   let failure: unknown;
   try {
-    await using szafa = await connect(stored ? useStored(stored, invocation) : invocation, { keys: 'none' });
+    await using szafa = await connect(stored ? useStored(stored, invocation) : invocation, 'none');
     await szafa.logout({ signal });
   } catch (error) {
     failure = error;
@@ -136,7 +142,7 @@ export const logout: Command = async (invocation) => {
     if (code !== 'unauthorized') {
       const hint = 'the keys are deleted from this machine; the token expires by itself after some weeks';
       const what = `the session could not be ended on the server: ${message}`;
-      throw new CliError(code, what, hint, exits.failed, { cause: failure });
+      throw new CliError(code, what, hint, { cause: failure });
     }
   }
   out.done('logout', { server: stored?.server, username: stored?.username }, 'logged out');

@@ -4,10 +4,15 @@ import type { Command, Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';
 import { type Connection, clientOptions, connect, serverFor } from '../../lib/account/connection.ts';
-import { PasswordMode, proveAccount } from '../../lib/account/password-mode.ts';
-import { configuredSecret, isConfigured, readSecret } from '../../lib/account/questions.ts';
 import { type PreparedKey, prepareKey, readKey, withKey } from '../../lib/account/recovery.ts';
-import { checkNewSecret } from '../../lib/account/secrets.ts';
+import {
+  checkNewSecret,
+  configuredSecret,
+  isConfigured,
+  PasswordMode,
+  proveAccount,
+  readSecret,
+} from '../../lib/account/secrets.ts';
 import { SessionStore } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 import { readUsername } from './login.ts';
@@ -28,10 +33,10 @@ async function connectWith(invocation: Invocation, current: string, next: string
     settings: { ...settings, password: { ...settings.password, text } },
   });
   try {
-    return await connect(as(current), { keys: 'useful' });
+    return await connect(as(current), 'useful');
   } catch (error) {
     if (explain(error).code !== 'wrong-password') throw error;
-    return connect(as(next), { keys: 'useful' }).catch(() => {
+    return connect(as(next), 'useful').catch(() => {
       throw error;
     });
   }
@@ -51,7 +56,7 @@ export const passwd: Command = async (invocation) => {
   await using szafa = await connectWith(invocation, password, next);
   const { username } = szafa;
   await checkNewSecret(next, what, username);
-  const proof = await proveAccount(invocation, szafa, password);
+  const proof = await proveAccount({ ...invocation, szafa }, password);
   const result: Change = flags.passphrase
     ? await szafa.changePassphrase(proof, next, { current: passphrase, signal })
     : await szafa.changePassword(proof, next, { signal });
@@ -66,9 +71,9 @@ export const passwd: Command = async (invocation) => {
 export const recovery: Command = async (invocation) => {
   const { settings, out, signal } = invocation;
   const password = await readSecret({ source: settings.password, what: 'password', signal });
-  await using szafa = await connect(invocation, { keys: 'needed' });
+  await using szafa = await connect(invocation, 'needed');
   const account = { server: szafa.api.server, username: szafa.username };
-  const proof = await proveAccount(invocation, szafa, password);
+  const proof = await proveAccount({ ...invocation, szafa }, password);
   await szafa.checkKeys({ signal });
   const prepared = (await prepareKey(invocation, szafa.engine, account, false))!;
   await withKey(prepared, () => szafa.setRecoveryKey(proof, prepared.key, { signal }));

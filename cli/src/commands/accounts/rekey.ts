@@ -1,14 +1,13 @@
 import { countResealed, type FinishedRekey } from '@szafa/client/node';
-import type { Command, Invocation } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { proveAccount } from '../../lib/account/password-mode.ts';
+import { withAccount } from '../../lib/account/connection.ts';
 import { prepareKey, withKey } from '../../lib/account/recovery.ts';
+import { proveAccount } from '../../lib/account/secrets.ts';
 import { oneLine, plural } from '../../lib/print/text.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 import { countFiles } from '../../lib/transfer/progress/progress.ts';
 
-function report({ out }: Invocation, resealed: FinishedRekey, what: string, fields: object): void {
+function report({ out, batch }: Invocation, resealed: FinishedRekey, what: string, fields: object): void {
   const { epoch, files, dirs, shares, requests, failed, retired } = resealed;
   const counts = `${plural(files, 'file')}, ${plural(dirs, 'folder name')} and ${plural(shares, 'share')}`;
   const counted = { epoch, files, folders: dirs, shares, requests, failed: failed.length, retired };
@@ -23,15 +22,12 @@ function report({ out }: Invocation, resealed: FinishedRekey, what: string, fiel
       'the earlier master keys stay valid, since not everything is under the new one; run it again, or add --leave-rest';
     out.note('keys-not-retired', message);
   }
-  const batch = new Batch(out);
   batch.done = files + dirs + shares + requests + 1;
   for (const { about, error } of failed) batch.fail(error, about);
-  batch.finish();
 }
 
-export const rekey: Command = async (invocation) => {
-  const { flags, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'needed' });
+export const rekey = withAccount('needed', async (invocation) => {
+  const { flags, out, batch, signal, szafa } = invocation;
   const account = { server: szafa.api.server, username: szafa.username };
   const onProgress = countFiles(out, 'sealing');
   const accept = new Set(flags['accept-retired']);
@@ -41,16 +37,17 @@ export const rekey: Command = async (invocation) => {
     const left = await szafa.reseal({ onProgress, accept, signal });
     const canRetire = (await szafa.keys.floor(signal)) < epoch && (left.failed.length === 0 || leaveRest);
     if (countResealed(left) > 0 || canRetire || accept.size > 0) {
-      const proof = await proveAccount(invocation, szafa);
+      const proof = await proveAccount(invocation);
       const rest = await szafa.finishRekey(proof, { accept, leaveRest, signal });
       for (const what of ['files', 'dirs', 'shares', 'requests'] as const) rest[what] += left[what];
       report(invocation, rest, 'finished a rekey that had been cut off', { finished: true });
-      out.note('rekey-again', 'this finished the earlier rekey; run it again for another new key');
+      const again = 'this finished the earlier rekey; run it again for another new key';
+      if (batch.failed === 0) out.note('rekey-again', again);
       return;
     }
   }
   if (accept.size > 0) throw new UsageError('nothing is under a retired master key', 'omit --accept-retired');
-  const proof = await proveAccount(invocation, szafa);
+  const proof = await proveAccount(invocation);
   const hadRecovery = (await szafa.keys.fetchBag(signal))?.bag.recovery !== undefined;
   if (hadRecovery && flags['no-recovery']) {
     const message = 'this account has a recovery key, and a rekey creates a new one';
@@ -64,4 +61,4 @@ export const rekey: Command = async (invocation) => {
   const resealed = await szafa.finishRekey(proof, { onProgress, leaveRest, signal });
   const where = prepared?.path === undefined ? '' : `; the new recovery key is in ${oneLine(prepared.path)}`;
   report(invocation, resealed, `rekeyed${where}`, { finished: false, file: prepared?.path });
-};
+});

@@ -1,17 +1,14 @@
 import { open, rm } from 'node:fs/promises';
-import type { Szafa } from '@szafa/client/node';
 import { toBase64Url } from '@szafa/format';
 import { type ListedSession, type Scope, scopes } from '@szafa/protocol';
 import type { Command, Invocation } from '../../command.ts';
-import { CliError, exits, UsageError, unknownSubcommand } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { configuredSecret } from '../../lib/account/questions.ts';
-import { SessionStore, type StoredSession } from '../../lib/account/session-store.ts';
+import { CliError, UsageError, unknownSubcommand } from '../../errors.ts';
+import { withAccount } from '../../lib/account/connection.ts';
+import { configuredSecret } from '../../lib/account/secrets.ts';
+import { SessionStore } from '../../lib/account/session-store.ts';
 import { parseEnd } from '../../lib/print/quantities.ts';
-import { formatTime, oneLine, padEnd, plural, shorten } from '../../lib/print/text.ts';
-import { ID_COLUMNS } from '../../lib/select/by-id.ts';
-import { Lookup } from '../../lib/select/lookup.ts';
-import { typedPath } from '../../lib/select/paths.ts';
+import { ID_COLUMNS } from '../../lib/print/tables.ts';
+import { formatTime, oneLine, padEnd, plural, shorten, typedPath } from '../../lib/print/text.ts';
 
 const DEVICE_COLUMNS = 28;
 
@@ -34,28 +31,21 @@ function row(session: ListedSession, dir: string | null): string {
 }
 
 /** Lists sessions and tokens. */
-async function listSessions(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'useful' });
-  const lookup = new Lookup(szafa, signal);
+const listSessions = withAccount('useful', async ({ out, signal, szafa, lookup }) => {
   for (const session of await szafa.sessions({ signal })) {
     const { id, device, created_at, used_at, current, scope, dir_id, expires_at } = session;
     const dir = dir_id === null ? null : await lookup.topFolderName(dir_id);
     const fields = { id, device, created_at, used_at, current, scope, dir_id, dir_name: dir, expires_at };
     out.answer('open-session', fields, row(session, dir));
   }
-}
+});
 
-async function endAll(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'none' });
+const endAll = withAccount('none', async ({ out, signal, szafa }) => {
   const ended = await szafa.endOtherSessions({ signal });
   out.done('ended', { all: true, sessions: ended }, `ended ${plural(ended, 'other session')}`);
-}
+});
 
-async function endSession(invocation: Invocation, id: string): Promise<void> {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'none' });
+const endSession = withAccount('none', async ({ args: [, id = ''], out, signal, szafa }) => {
   const found = (await szafa.sessions({ signal })).filter((one) => one.id.startsWith(id.toLowerCase()));
   const [session, another] = found;
   if (!session) {
@@ -68,7 +58,7 @@ async function endSession(invocation: Invocation, id: string): Promise<void> {
   await szafa.endSession(session.id, { signal });
   const text = `ended ${oneLine(session.device) || oneLine(session.id)}`;
   out.done('ended', { id: session.id, device: session.device }, text);
-}
+});
 
 export const sessions: Command = async (invocation) => {
   const { args, flags } = invocation;
@@ -76,7 +66,7 @@ export const sessions: Command = async (invocation) => {
   if (what === undefined && !flags.all) return listSessions(invocation);
   if (what !== 'end') throw unknownSubcommand('sessions', args.join(' ') || '--all');
   if (flags.all && id === undefined) return endAll(invocation);
-  if (!flags.all && id) return endSession(invocation, id);
+  if (!flags.all && id) return endSession(invocation);
   throw new UsageError('sessions end needs an ID, or --all', 'szafa sessions shows them');
 };
 
@@ -88,7 +78,7 @@ async function printToken({ settings, out }: Invocation): Promise<void> {
   out.answer('token', { token }, token);
 }
 
-function readScope({ flags: { scope } }: Invocation): Scope {
+function readScope(scope: string | undefined): Scope {
   const found = scopes.find((one) => one === scope);
   if (found) return found;
   const message =
@@ -96,22 +86,28 @@ function readScope({ flags: { scope } }: Invocation): Scope {
   throw new UsageError(message, 'choose append, read or full');
 }
 
-async function createToken(invocation: Invocation, device: string): Promise<void> {
-  const { flags, out, signal } = invocation;
-  const scope = readScope(invocation);
-  const end = flags.expires === undefined ? undefined : parseEnd('expires', flags.expires);
+function readTokenOptions({ flags }: Invocation) {
+  const scope = readScope(flags.scope);
+  const end = flags.expires === undefined ? null : parseEnd('expires', flags.expires);
   const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
-  if (folder === '' || folder?.includes('/')) {
-    const message = 'a token is for all files, or for one top-level folder';
-    throw new UsageError(message, 'omit --dir, or name such a folder');
-  }
-  const keys = flags.output !== undefined ? 'needed' : folder !== undefined ? 'useful' : 'none';
-  await using szafa = await connect(invocation, { keys });
-  const dir = folder === undefined ? undefined : await new Lookup(szafa, signal).topFolder(folder);
+  if (folder !== '' && !folder?.includes('/')) return { scope, end, folder };
+  const message = 'a token is for all files, or for one top-level folder';
+  throw new UsageError(message, 'omit --dir, or name such a folder');
+}
+
+const keysForToken = ({ flags: { output, dir } }: Invocation) =>
+  output !== undefined ? 'needed' : dir !== undefined ? 'useful' : 'none';
+const forToken = { keys: keysForToken, check: readTokenOptions } as const;
+
+const createToken = withAccount(forToken, async (invocation) => {
+  const { flags, out, signal, szafa, lookup } = invocation;
+  const [, device = ''] = invocation.args;
+  const { scope, end, folder } = readTokenOptions(invocation);
+  const dir = folder === undefined ? undefined : await lookup.topFolder(folder);
   const file =
     flags.output === undefined ? undefined : await createPrivateFile(flags.output, flags.yes ?? false);
   try {
-    const body = { device, scope, dir_id: dir?.dirId ?? null, expires_at: end ?? null };
+    const body = { device, scope, dir_id: dir?.dirId ?? null, expires_at: end };
     const { id, token } = await szafa.api.call('createToken', { body, signal });
     const fields = { id, name: device, scope, dir_id: body.dir_id, expires_at: body.expires_at };
     if (!file) {
@@ -119,7 +115,10 @@ async function createToken(invocation: Invocation, device: string): Promise<void
       return;
     }
     try {
-      await file.handle.writeFile(`${JSON.stringify(await sessionFor(szafa, token, signal))}\n`);
+      // A session for another machine: the token and the keys, but nothing to log in with.
+      const { username } = await szafa.api.call('me', { signal });
+      const session = { server: szafa.api.server, username, token, kek: toBase64Url(szafa.keys.kek) };
+      await file.handle.writeFile(`${JSON.stringify(session)}\n`);
       await file.handle.datasync();
     } catch (error) {
       // Nobody could use the token, nor see it.
@@ -134,13 +133,7 @@ async function createToken(invocation: Invocation, device: string): Promise<void
   } finally {
     await file?.handle.close();
   }
-}
-
-/** A session for another machine: the token and the keys, but nothing to log in with. */
-async function sessionFor(szafa: Szafa, token: string, signal: AbortSignal): Promise<StoredSession> {
-  const { username } = await szafa.api.call('me', { signal });
-  return { server: szafa.api.server, username, token, kek: toBase64Url(szafa.keys.kek) };
-}
+});
 
 /** Creates a file that only its owner can read, before there is a secret to write into it. */
 async function createPrivateFile(path: string, overwrite: boolean) {
@@ -150,7 +143,7 @@ async function createPrivateFile(path: string, overwrite: boolean) {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
     const hint = 'overwrite it with --yes, or choose another path with --output';
-    throw new CliError('exists', `${oneLine(path)} already exists`, hint, exits.failed, { cause });
+    throw new CliError('exists', `${oneLine(path)} already exists`, hint, { cause });
   }
 }
 
@@ -163,8 +156,8 @@ export const token: Command = async (invocation) => {
   }
   if (what === undefined) return printToken(invocation);
   if (what === 'list' && about === undefined) return listSessions(invocation);
-  if (what === 'create' && about) return createToken(invocation, about);
-  if (what === 'end' && about) return endSession(invocation, about);
+  if (what === 'create' && about) return createToken(invocation);
+  if (what === 'end' && about) return endSession(invocation);
   if (what === 'create') throw new UsageError('token create needs a NAME', 'see szafa token --help');
   if (what === 'end') throw new UsageError('token end needs an ID', 'szafa token list shows them');
   throw unknownSubcommand('token', args.join(' '));

@@ -12,7 +12,6 @@ export const accountCommands = {
       'Some servers need an invitation for a new account: ask their operator for one.',
     ],
     options: ['passphrase', 'raw-password', 'invite', 'recovery-file', 'no-recovery', 'device'],
-    args: [0, 1],
     examples: [
       'szafa register ewa --server https://szafa.example  # create the account ewa',
       'SZ_PASSWORD_FILE=pw szafa register ewa --recovery-file key.txt  # without questions',
@@ -27,7 +26,6 @@ export const accountCommands = {
       'Another device needs only server, username and password. The session is stored in the configuration folder, where only you can read it; logout deletes it.',
     ],
     options: ['passphrase', 'raw-password', 'device'],
-    args: [0, 1],
     examples: [
       'szafa login ewa --server https://szafa.example',
       'szafa login --passphrase  # files are under a separate passphrase',
@@ -80,7 +78,6 @@ export const accountCommands = {
       'Asks for the recovery key and a new password, and shows a new recovery key, which replaces the used one. All sessions end, and two-factor authentication is turned off.',
     ],
     options: ['key-file', 'new-password-file', 'passphrase', 'recovery-file', 'device'],
-    args: [0, 1],
     examples: [
       'szafa recover ewa --server https://szafa.example',
       'SZ_NEW_PASSWORD_FILE=pw szafa recover ewa --key-file key.txt --recovery-file new-key.txt',
@@ -103,7 +100,6 @@ export const accountCommands = {
     summary: 'show where the account is logged in; end one session, or all others',
     details: ['The beginning of an ID is enough. The last use is exact to an hour.'],
     options: ['all'],
-    args: [0, 2],
     examples: [
       'szafa sessions',
       'szafa sessions end 8c1f0e6f',
@@ -121,7 +117,6 @@ export const accountCommands = {
       'list shows all sessions and tokens; end ends one at once.',
     ],
     options: ['scope', 'dir', 'expires', 'output'],
-    args: [0, 2],
     examples: [
       'curl -H "Authorization: Bearer $(szafa token)" $SZ_SERVER/api/quota',
       'szafa token create web1 --scope append --dir web1 --expires 1y --output session.json',
@@ -140,7 +135,6 @@ export const accountCommands = {
       'Passkeys are added, removed and used in the web app only: this command cannot log in to an account that has passkeys but no codes.',
     ],
     options: ['raw-password'],
-    args: [1, 2],
     examples: ['szafa factor totp on', 'szafa factor status', 'SZ_CODE=123456 szafa factor totp off'],
     completes: ['status', 'totp'],
     load: () => import('./factor.ts').then((file) => file.factor),
@@ -152,7 +146,6 @@ export const accountCommands = {
       'Asks for the name of the account, or needs --yes, and for the password. Nobody can restore the files.',
     ],
     options: ['raw-password'],
-    args: [1, 1],
     examples: ['szafa account delete'],
     completes: ['delete'],
     load: () => import('./account.ts').then((file) => file.account),

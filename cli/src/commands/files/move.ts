@@ -9,12 +9,11 @@ import {
   parentOf,
   type Tree,
 } from '@szafa/client/node';
-import type { Command, Invocation } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { oneLine, plural } from '../../lib/print/text.ts';
-import { Lookup } from '../../lib/select/lookup.ts';
-import { shownName, typedPath } from '../../lib/select/paths.ts';
+import { type AccountInvocation, withAccount } from '../../lib/account/connection.ts';
+import { oneLine, plural, shownName, typedPath } from '../../lib/print/text.ts';
+import { createLookup } from '../../lib/select/lookup.ts';
 import {
   findNewest,
   findTargets,
@@ -22,22 +21,23 @@ import {
   type Target,
   targetPath,
 } from '../../lib/select/selection.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 import { countFiles } from '../../lib/transfer/progress/progress.ts';
 
-export const mkdir: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
-  const plain = flags['plain-names'] ?? false;
-  for (const arg of args) checkPath(typedPath(arg));
-  if (plain && args.some((arg) => typedPath(arg).includes('/'))) {
+function checkFolders({ args, flags }: Invocation): void {
+  const paths = args.map((arg) => checkPath(typedPath(arg)));
+  if (flags['plain-names'] && paths.some((path) => path.includes('/'))) {
     throw new UsageError('--plain-names is for top-level folders', 'omit --plain-names');
   }
-  await using szafa = await connect(invocation, { keys: plain ? 'useful' : 'needed' });
-  const batch = new Batch(out);
-  await batch.run(args, { signal, about: (arg) => arg }, async (arg) => {
+}
+
+const keysForMkdir = ({ flags }: Invocation) => (flags['plain-names'] ? 'useful' : 'needed');
+const forMkdir = { keys: keysForMkdir, check: checkFolders } as const;
+
+export const mkdir = withAccount(forMkdir, async ({ args, flags, out, batch, signal, szafa }) => {
+  await batch.each(args, async (arg) => {
     const path = typedPath(arg);
     // Listed each time, with the folders that were just made.
-    const tree = await new Lookup(szafa, signal).tree();
+    const tree = await createLookup(szafa, signal).tree();
     if (tree.has(path)) {
       if (flags.parents && tree.folder(path)) return;
       throw new CliError('exists', `${shownName(path)} already exists`, 'szafa ls shows it');
@@ -47,12 +47,11 @@ export const mkdir: Command = async (invocation) => {
       const hint = `create the folders above it as well: szafa mkdir -p ${oneLine(path)}`;
       throw new CliError('no-folder', `there is no folder ${shownName(parent)}`, hint);
     }
-    if (plain) await szafa.makeDir(path, { plain, signal });
+    if (flags['plain-names']) await szafa.makeDir(path, { plain: true, signal });
     else await szafa.makeFolder(path, { tree, signal });
     out.done('folder', { path }, `created ${oneLine(path)}/`);
   });
-  batch.finish();
-};
+});
 
 /** A target, and its new path. */
 interface Relocation {
@@ -61,7 +60,7 @@ interface Relocation {
 }
 
 /** Plans mv or cp: into the last argument if that is a folder, ends in a slash, or there are several; otherwise it is the new path. */
-function planRelocations(tree: Tree, { args, out }: Pick<Invocation, 'args' | 'out'>): Relocation[] {
+function planRelocations(tree: Tree, { args, out }: Invocation): Relocation[] {
   const last = args.at(-1)!;
   const to = typedPath(last);
   const all = new Map<string, Target>();
@@ -80,11 +79,10 @@ function planRelocations(tree: Tree, { args, out }: Pick<Invocation, 'args' | 'o
 }
 
 /** Moves all files at once, or none; then the folders one after the other. */
-async function relocate(invocation: Invocation, plan: (tree: Tree) => Relocation[]): Promise<void> {
-  const { flags, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'needed' });
-  const tree = await new Lookup(szafa, signal).tree();
-  const all = plan(tree).filter(({ target, to }) => targetPath(target) !== to);
+async function relocate(account: AccountInvocation, plan: typeof planRelocations): Promise<void> {
+  const { flags, out, signal, szafa, lookup } = account;
+  const tree = await lookup.tree();
+  const all = plan(tree, account).filter(({ target, to }) => targetPath(target) !== to);
   if (all.length === 0) out.note('same', 'nothing was moved: everything is there already');
   const options = { signal, asVersion: flags.yes ?? false, onProgress: countFiles(out, 'moving') };
   const moves: Move[] = [];
@@ -92,7 +90,7 @@ async function relocate(invocation: Invocation, plan: (tree: Tree) => Relocation
   for (const { target, to } of all) {
     if ('folder' in target) folders.push({ folder: target.folder, to });
     else {
-      await requireProven(szafa, target.file.versions, signal);
+      await requireProven(account, target.file.versions);
       moves.push({ entry: target.file.entry, path: to });
     }
   }
@@ -107,31 +105,33 @@ async function relocate(invocation: Invocation, plan: (tree: Tree) => Relocation
   }
 }
 
-export const mv: Command = (invocation) => relocate(invocation, (tree) => planRelocations(tree, invocation));
+export const mv = withAccount('needed', (account) => relocate(account, planRelocations));
 
-export const rename: Command = async (invocation) => {
-  const { args, out } = invocation;
-  const [arg = '', name = ''] = args;
-  if (name === '' || name.includes('/')) {
-    throw new UsageError(`${shownName(name)} is not a name`, 'to move it elsewhere use szafa mv');
+function checkName({ args: [, name = ''] }: Invocation): void {
+  if (name !== '' && !name.includes('/')) return;
+  throw new UsageError(`${shownName(name)} is not a name`, 'to move it elsewhere use szafa mv');
+}
+
+function planRename(tree: Tree, { args: [arg = '', name = ''], out }: Invocation): Relocation[] {
+  const [target, ...more] = findTargets(tree, arg, out).targets;
+  if (!target || more.length > 0 || targetPath(target) === '') {
+    throw new UsageError('rename takes one file or folder', 'to move several into a folder use szafa mv');
   }
-  return relocate(invocation, (tree) => {
-    const [target, ...more] = findTargets(tree, arg, out).targets;
-    if (!target || more.length > 0 || targetPath(target) === '') {
-      throw new UsageError('rename takes one file or folder', 'to move several into a folder use szafa mv');
-    }
-    const to = joinPath(parentOf(targetPath(target)), name);
-    if (tree.folder(to) && targetPath(target) !== to) {
-      throw new CliError('exists', `there is already a folder ${shownName(to)}`, 'choose another name');
-    }
-    return [{ target, to }];
-  });
-};
+  const to = joinPath(parentOf(targetPath(target)), name);
+  if (tree.folder(to) && targetPath(target) !== to) {
+    throw new CliError('exists', `there is already a folder ${shownName(to)}`, 'choose another name');
+  }
+  return [{ target, to }];
+}
+
+export const rename = withAccount({ keys: 'needed', check: checkName }, (account) =>
+  relocate(account, planRename),
+);
 
 const PARALLEL_COPIES = 4;
 
 /** A file with its versions, or a folder with its markers. */
-type Copy = { from: string; to: string } & (
+type Copy = { path: string; to: string } & (
   | { among: readonly Entry[] }
   | { markers: Entry[]; isEmpty: boolean }
 );
@@ -139,7 +139,8 @@ type Copy = { from: string; to: string } & (
 /** Copies the newest version of each file. */
 function* planCopies(tree: Tree, { target, to }: Relocation, recursive: boolean): Generator<Copy> {
   if ('file' in target) {
-    yield { among: target.version ? [target.version] : target.file.versions, from: target.file.path, to };
+    const { file, version } = target;
+    yield { among: version ? [version] : file.versions, path: file.path, to };
     return;
   }
   const { path } = target.folder;
@@ -151,26 +152,25 @@ function* planCopies(tree: Tree, { target, to }: Relocation, recursive: boolean)
     throw new CliError('name', 'a folder cannot be copied into itself', 'choose another place');
   }
   for (const file of tree.within(target.folder)) {
-    yield { among: file.versions, from: file.path, to: to + file.path.slice(path.length) };
+    yield { among: file.versions, path: file.path, to: to + file.path.slice(path.length) };
   }
-  for (const { path: from, markers, files, folders } of tree.foldersWithin(target.folder)) {
+  for (const { path: inner, markers, files, folders } of tree.foldersWithin(target.folder)) {
     const isEmpty = files.length + folders.length === 0;
-    if (isEmpty || markers.length > 0) yield { markers, isEmpty, from, to: to + from.slice(path.length) };
+    if (isEmpty || markers.length > 0) {
+      yield { markers, isEmpty, path: inner, to: to + inner.slice(path.length) };
+    }
   }
 }
 
-export const cp: Command = async (invocation) => {
-  const { flags, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'needed' });
-  const tree = await new Lookup(szafa, signal).tree();
-  const copies = planRelocations(tree, invocation).flatMap((one) => [
+export const cp = withAccount('needed', async (account) => {
+  const { flags, out, batch, signal, szafa, lookup } = account;
+  const tree = await lookup.tree();
+  const copies = planRelocations(tree, account).flatMap((one) => [
     ...planCopies(tree, one, flags.recursive ?? false),
   ]);
-  const batch = new Batch(out);
   const onProgress = countFiles(out, 'copying');
   const hardlinks = new Map<string, string>();
-  const options = { signal, parallel: PARALLEL_COPIES, about: ({ from }: Copy) => from };
-  await batch.run(copies, options, async ({ from, to, ...copy }) => {
+  const copyOne = async ({ path: from, to, ...copy }: Copy) => {
     if ('markers' in copy) {
       if (!tree.folder(to)) {
         const kept = await szafa.folderAttributes(copy, { signal });
@@ -180,13 +180,13 @@ export const cp: Command = async (invocation) => {
       if (copy.isEmpty) out.done('copied', { from: `${from}/`, to: `${to}/` }, text);
       return;
     }
-    const entry = await findNewest(szafa, copy.among, signal);
-    await requireProven(szafa, [entry], signal);
+    const entry = await findNewest(account, copy.among);
+    await requireProven(account, [entry]);
     const asVersion = flags.yes ?? false;
     const fileId = await szafa.copyTo(entry, to, { tree, signal, asVersion, hardlinks });
     const fields = { file_id: fileId, source_id: entry.fileId, from, to };
     out.done('copied', fields, `copied ${oneLine(from)} to ${oneLine(to)}  ${oneLine(fileId)}`);
     onProgress(batch.done, copies.length);
-  });
-  batch.finish();
-};
+  };
+  await batch.each(copies, copyOne, { parallel: PARALLEL_COPIES });
+});

@@ -1,34 +1,37 @@
-import { type Entry, type Folder, hiddenRecords, recordsOf, type Szafa } from '@szafa/client/node';
-import type { Command, Invocation } from '../../command.ts';
+import { type Entry, type Folder, hiddenRecords, recordsOf, type Tree } from '@szafa/client/node';
+import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { explain, isFatal } from '../../explain.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { oneLine, plural } from '../../lib/print/text.ts';
-import { Lookup } from '../../lib/select/lookup.ts';
-import { shownName } from '../../lib/select/paths.ts';
+import { type AccountInvocation, withAccount } from '../../lib/account/connection.ts';
+import { oneLine, plural, shownName } from '../../lib/print/text.ts';
 import { checkCanConfirm, confirmRemoval, planRemoval, removeFiles } from '../../lib/select/removal.ts';
-import { findAllTargets, findUnproven, ID, type Match } from '../../lib/select/selection.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
+import { findAllTargets, findUnproven, ID } from '../../lib/select/selection.ts';
 import { countFiles } from '../../lib/transfer/progress/progress.ts';
 
-/** The files and folders to remove, without those inside of such folders. */
-interface Removal {
-  /** Each with all its versions, or with those that were named by their IDs. */
-  files: Map<string, { path: string; entries: Entry[] }>;
-  folders: Map<string, Folder>;
-  /** Versions that were named by their IDs. */
-  byId: Set<Entry>;
+/** A file or folder to remove. */
+interface RemovalItem {
+  path: string;
+  /** All versions, or those that were named by their IDs. */
+  entries: Entry[];
+  /** The entries without those that are kept. */
+  toRemove: Entry[];
+  folder?: Folder;
+  /** Records of the folder and of those inside of it. */
+  markers: Entry[];
 }
 
-function planTargets(matches: readonly Match[], recursive: boolean): Removal {
-  const files: Removal['files'] = new Map();
-  const folders: Removal['folders'] = new Map();
-  const byId: Removal['byId'] = new Set();
-  for (const target of matches.flatMap(({ targets }) => targets)) {
+const isWhole = ({ toRemove, entries }: RemovalItem) => toRemove.length === entries.length;
+
+/** Plans the files and folders to remove, without those inside of such folders. `byId`: versions that were named by their IDs. */
+function planItems(tree: Tree, invocation: Invocation) {
+  const files = new Map<string, Set<Entry>>();
+  const folders = new Map<string, Folder>();
+  const byId = new Set<Entry>();
+  for (const target of findAllTargets(tree, invocation).flatMap(({ targets }) => targets)) {
     if ('folder' in target) {
       const { path } = target.folder;
       if (path === '') throw new UsageError('cannot remove the root folder', "name what is in it, as '*'");
-      if (!recursive) {
+      if (!invocation.flags.recursive) {
         const hint = 'remove it with everything in it: rm -r';
         throw new CliError('is-folder', `${shownName(path)} is a folder`, hint);
       }
@@ -36,30 +39,30 @@ function planTargets(matches: readonly Match[], recursive: boolean): Removal {
     } else {
       const { path, versions } = target.file;
       if (target.version) byId.add(target.version);
-      const known = files.get(path)?.entries ?? [];
       const more = target.version ? [target.version] : versions;
       // Two arguments may name the same version.
-      files.set(path, { path, entries: [...new Set([...known, ...more])] });
+      files.set(path, new Set([...(files.get(path) ?? []), ...more]));
     }
   }
   const isInFolder = (path: string) => [...folders.keys()].some((folder) => path.startsWith(`${folder}/`));
-  for (const path of [...files.keys()].filter(isInFolder)) files.delete(path);
-  for (const path of [...folders.keys()].filter(isInFolder)) folders.delete(path);
-  return { files, folders, byId };
+  const items = [
+    ...[...files].map(([path, entries]) => ({ path, entries: [...entries], markers: [] })),
+    ...[...folders.values()].map((folder) => ({
+      ...{ path: `${folder.path}/`, folder, entries: [...tree.within(folder)].flatMap(recordsOf) },
+      markers: [...tree.foldersWithin(folder)].flatMap(({ markers }) => markers),
+    })),
+  ];
+  return { items: items.filter(({ path }) => !isInFolder(path.replace(/\/$/, ''))), byId };
 }
 
 /**
  * Finds files to keep because they do not prove their paths, and reports them with their IDs. One that was named by its ID goes to the
  * trash all the same: it can be restored.
  */
-async function findKept(
-  szafa: Szafa,
-  entries: readonly Entry[],
-  { flags, out, signal }: Invocation,
-  { byId, batch }: { byId: ReadonlySet<Entry>; batch: Batch },
-): Promise<Set<Entry>> {
+async function findKept(account: AccountInvocation, entries: readonly Entry[], byId: ReadonlySet<Entry>) {
+  const { flags, out, batch } = account;
   const kept = new Set<Entry>();
-  for (const { entry, problem } of await findUnproven(szafa, entries, signal)) {
+  for (const { entry, problem } of await findUnproven(account, entries)) {
     if (isFatal(problem)) throw problem;
     const { fileId, path, verified } = entry;
     const id = oneLine(fileId);
@@ -78,34 +81,20 @@ async function findKept(
   return kept;
 }
 
-/** A file or folder with its versions, and those that are removed. */
-interface RemovalItem {
-  path: string;
-  entries: Entry[];
-  toRemove: Entry[];
-  folder?: Folder;
-  /** Records of the folder and of those inside of it. */
-  markers: Entry[];
-}
-
-const isWhole = ({ toRemove, entries }: RemovalItem) => toRemove.length === entries.length;
-
 async function deleteItems(
-  szafa: Szafa,
+  account: AccountInvocation,
   items: readonly RemovalItem[],
   emptyFolders: readonly RemovalItem[],
-  invocation: Invocation,
-  batch: Batch,
 ): Promise<void> {
-  const { out, signal } = invocation;
+  const { out, batch, signal, szafa } = account;
   const files = items.flatMap(({ toRemove }) => toRemove);
   if (items.length > 0) {
     const paths = items.map(({ path }) => path);
-    await confirmRemoval(invocation, paths, plural(files.length, 'file'));
+    await confirmRemoval(account, paths, plural(files.length, 'file'));
   }
   const before = batch.failed;
   const all = [...files, ...items.flatMap(({ markers }) => markers)];
-  await removeFiles(szafa, all, invocation, batch, { silent: hiddenRecords(all) });
+  await removeFiles(account, all, { silent: hiddenRecords(all) });
   if (batch.failed > before) return;
   for (const item of items) {
     // A kept file would land in the root folder.
@@ -119,11 +108,7 @@ async function deleteItems(
   }
 }
 
-async function trashItems(
-  szafa: Szafa,
-  items: readonly RemovalItem[],
-  { out, signal }: Invocation,
-): Promise<void> {
+async function trashItems({ out, signal, szafa }: AccountInvocation, items: readonly RemovalItem[]) {
   const options = { signal, onProgress: countFiles(out, 'moving to the trash') };
   const files = items.filter(({ folder }) => !folder);
   const versions = files.flatMap(({ toRemove }) => toRemove);
@@ -146,42 +131,21 @@ async function trashItems(
   }
 }
 
-export const rm: Command = async (invocation) => {
-  const { flags, out, signal } = invocation;
-  if (flags.now) checkCanConfirm(invocation);
-  await using szafa = await connect(invocation, { keys: 'useful' });
-  const tree = await new Lookup(szafa, signal).tree();
-  const batch = new Batch(out);
-  const matches = findAllTargets(tree, invocation, batch);
-  const { files, folders, byId } = planTargets(matches, flags.recursive ?? false);
-  const listed = [
-    ...files.values().map((file) => ({ ...file, markers: [] })),
-    ...folders.values().map((folder) => ({
-      ...{ path: `${folder.path}/`, folder, entries: [...tree.within(folder)].flatMap(recordsOf) },
-      markers: [...tree.foldersWithin(folder)].flatMap(({ markers }) => markers),
-    })),
-  ];
-  const entries = listed.flatMap((one) => one.entries);
-  const kept = await findKept(szafa, entries, invocation, { byId, batch });
-  const items = listed
+const check = (invocation: Invocation) => invocation.flags.now && checkCanConfirm(invocation);
+
+export const rm = withAccount({ keys: 'useful', check }, async (account) => {
+  const { flags, batch, lookup } = account;
+  const planned = planItems(await lookup.tree(), account);
+  const entries = planned.items.flatMap((one) => one.entries);
+  const kept = await findKept(account, entries, planned.byId);
+  const items = planned.items
     .map((one): RemovalItem => ({ ...one, toRemove: one.entries.filter((entry) => !kept.has(entry)) }))
     .filter((one) => one.toRemove.length > 0 || one.entries.length === 0);
   const emptyFolders = items.filter((one) => one.entries.length === 0);
-  const count = items.reduce((sum, { toRemove }) => sum + toRemove.length, 0) + emptyFolders.length;
-  if (flags['dry-run']) {
-    const action = flags.now ? 'remove' : 'trash';
-    const paths = emptyFolders.map(({ path }) => path);
-    planRemoval(
-      invocation,
-      action,
-      items.flatMap(({ toRemove }) => toRemove),
-      paths,
-    );
-    batch.done += count;
-  } else if (flags.now) await deleteItems(szafa, items, emptyFolders, invocation, batch);
-  else {
-    await trashItems(szafa, items, invocation);
-    batch.done += count;
-  }
-  batch.finish();
-};
+  if (flags.now && !flags['dry-run']) return deleteItems(account, items, emptyFolders);
+  const toRemove = items.flatMap((one) => one.toRemove);
+  const paths = emptyFolders.map(({ path }) => path);
+  if (flags['dry-run']) planRemoval(account, flags.now ? 'remove' : 'trash', toRemove, paths);
+  else await trashItems(account, items);
+  batch.done += toRemove.length + emptyFolders.length;
+});

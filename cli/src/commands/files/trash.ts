@@ -1,27 +1,21 @@
 import { hiddenRecords, recordsAbove, recordsOf, type TrashEntry, Tree } from '@szafa/client/node';
 import type { Command, Invocation } from '../../command.ts';
 import { CliError, unknownSubcommand } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
+import { withAccount } from '../../lib/account/connection.ts';
 import { longRow } from '../../lib/print/tables.ts';
 import { formatTime, oneLine, plural } from '../../lib/print/text.ts';
 import { checkCanConfirm, confirmRemoval, planRemoval } from '../../lib/select/removal.ts';
 import { findAllTargets, targetPath } from '../../lib/select/selection.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 import { countFiles } from '../../lib/transfer/progress/progress.ts';
 
 /** The files in the trash that the arguments name, with all versions; a folder with everything that was in it. `withParents`: also the records of the folders above. */
-function findInTrash(
-  trash: readonly TrashEntry[],
-  invocation: Invocation,
-  batch: Batch,
-  withParents = false,
-): TrashEntry[] {
+function findInTrash(trash: readonly TrashEntry[], invocation: Invocation, withParents = false) {
   const tree = new Tree(trash);
   const ids = new Set<string>();
   const add = (entries: Iterable<{ fileId: string }>) => {
     for (const { fileId } of entries) ids.add(fileId);
   };
-  for (const target of findAllTargets(tree, invocation, batch).flatMap(({ targets }) => targets)) {
+  for (const target of findAllTargets(tree, invocation).flatMap(({ targets }) => targets)) {
     if ('file' in target) add(target.version ? [target.version] : recordsOf(target.file));
     else {
       for (const file of tree.within(target.folder)) add(recordsOf(file));
@@ -38,9 +32,7 @@ function withoutHidden(entries: readonly TrashEntry[], trash: readonly TrashEntr
   return entries.filter((entry) => !hidden.has(entry));
 }
 
-async function listTrash(invocation: Invocation): Promise<void> {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'useful' });
+const listTrash = withAccount('useful', async ({ out, signal, szafa }) => {
   const trash = await szafa.listTrash({ signal });
   const entries = withoutHidden(trash, trash);
   for (const { fileId, path, size, trashedAt, expiresAt, verified } of entries) {
@@ -49,28 +41,24 @@ async function listTrash(invocation: Invocation): Promise<void> {
     out.answer('trashed', fields, text);
   }
   if (entries.length === 0) out.note('empty', 'the trash is empty');
-}
+});
 
-async function emptyTrash(invocation: Invocation): Promise<void> {
-  const { args, flags, out, signal } = invocation;
-  checkCanConfirm(invocation);
-  await using szafa = await connect(invocation, { keys: 'useful' });
-  const batch = new Batch(out);
+const emptyTrash = withAccount({ keys: 'useful', check: checkCanConfirm }, async (account) => {
+  const { args, flags, out, batch, signal, szafa } = account;
   const trash = await szafa.listTrash({ signal });
-  const entries = args.length === 0 ? trash : findInTrash(trash, invocation, batch);
+  const entries = args.length === 0 ? trash : findInTrash(trash, account);
   const shown = withoutHidden(entries, trash);
-  if (flags['dry-run']) planRemoval(invocation, 'remove', shown);
+  if (flags['dry-run']) planRemoval(account, 'remove', shown);
   else if (entries.length > 0) {
     const paths = shown.map(({ path }) => path);
-    await confirmRemoval(invocation, paths, `${plural(shown.length, 'file')} in the trash`);
+    await confirmRemoval(account, paths, `${plural(shown.length, 'file')} in the trash`);
     const removed = await szafa.emptyTrash({ entries, signal, onProgress: countFiles(out, 'deleting') });
     const others = Math.min(entries.length - removed, shown.length);
     const files = shown.length - others;
     out.done('emptied', { files }, `deleted ${plural(files, 'file')} permanently`);
     if (others > 0) out.note('not-in-trash', `${plural(others, 'file')} not in the trash any more`);
   } else if (batch.failed === 0) out.note('empty', 'the trash is empty');
-  batch.finish();
-}
+});
 
 export const trash: Command = async (invocation) => {
   const [what, ...args] = invocation.args;
@@ -79,19 +67,16 @@ export const trash: Command = async (invocation) => {
   throw unknownSubcommand('trash', what);
 };
 
-export const restore: Command = async (invocation) => {
-  const { out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'useful' });
-  const batch = new Batch(out);
+export const restore = withAccount('useful', async (account) => {
+  const { out, signal, szafa } = account;
   const all = await szafa.listTrash({ signal });
   if (all.length === 0) {
     const hint = 'for an older version of a file see szafa versions';
     throw new CliError('no-file', 'the trash is empty', hint);
   }
-  const entries = findInTrash(all, invocation, batch, true);
+  const entries = findInTrash(all, account, true);
   if (entries.length > 0) await szafa.restore(entries, { signal, onProgress: countFiles(out, 'restoring') });
   for (const { fileId, path } of withoutHidden(entries, all)) {
     out.done('restored', { file_id: fileId, path }, `restored ${oneLine(path)}`);
   }
-  batch.finish();
-};
+});

@@ -1,28 +1,25 @@
 import type { Delivery } from '@szafa/client/node';
-import type { Command, Invocation } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { alignRows } from '../../lib/print/tables.ts';
-import { formatBytes, formatTime, oneLine, plural } from '../../lib/print/text.ts';
-import { findById, ID_COLUMNS } from '../../lib/select/by-id.ts';
-import { typedPath } from '../../lib/select/paths.ts';
+import { type AccountInvocation, withAccount } from '../../lib/account/connection.ts';
+import { alignRows, findById, ID_COLUMNS, jsonFields } from '../../lib/print/tables.ts';
+import { formatBytes, formatTime, oneLine, plural, typedPath } from '../../lib/print/text.ts';
 import { checkCanConfirm, confirmRemoval } from '../../lib/select/removal.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 import { checkExclusive } from '../../options.ts';
 
-const about = ({ name }: Delivery) => name;
-
-function checkUsage({ args, flags }: Invocation): void {
+function check(invocation: Invocation): void {
+  const { args, flags } = invocation;
   if (flags.dir !== undefined && !flags.take) throw new UsageError('--dir is for --take', 'add --take');
   checkExclusive(flags, 'take', 'drop');
   if (flags.all && !flags.drop) throw new UsageError('--all is for --drop', 'omit it');
   // Never everything by mistake.
   if (flags.drop && (args.length === 0) !== (flags.all === true))
     throw new UsageError('--drop needs IDs, or --all', 'szafa deliveries shows the IDs');
+  if (flags.drop) checkCanConfirm(invocation);
 }
 
 /** The deliveries with these IDs; without IDs, all. */
-function chooseDeliveries(all: readonly Delivery[], { args }: Invocation, batch: Batch): Set<Delivery> {
+function chooseDeliveries(all: readonly Delivery[], { args, batch }: Invocation): Set<Delivery> {
   if (args.length === 0) return new Set(all);
   const byId = all.map((delivery) => ({ id: delivery.fileId, delivery }));
   const found = new Set<Delivery>();
@@ -36,8 +33,9 @@ function chooseDeliveries(all: readonly Delivery[], { args }: Invocation, batch:
   return found;
 }
 
-const fieldsOf = ({ fileId, requestId, name, size, createdAt }: Delivery) => ({
-  ...{ file_id: fileId, request: requestId, name, size, created_at: createdAt },
+const fieldsOf = (delivery: Delivery) => ({
+  ...{ ...jsonFields(delivery, 'fileId'), request: delivery.requestId },
+  ...jsonFields(delivery, 'name', 'size', 'createdAt'),
 });
 
 function show({ out }: Invocation, deliveries: Iterable<Delivery>): void {
@@ -57,33 +55,33 @@ function show({ out }: Invocation, deliveries: Iterable<Delivery>): void {
   }
 }
 
-export const deliveries: Command = async (invocation) => {
-  const { flags, out, signal } = invocation;
-  checkUsage(invocation);
-  if (flags.drop) checkCanConfirm(invocation);
-  await using szafa = await connect(invocation, { keys: 'needed' });
+async function takeDeliveries(invocation: AccountInvocation, chosen: Iterable<Delivery>): Promise<void> {
+  const { flags, out, batch, signal, szafa } = invocation;
+  const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
+  const known = { tree: await szafa.tree({ signal }), sealedIds: await szafa.sealedIds({ signal }) };
+  const options = { folder, ...known, given: new Set<string>(), signal };
+  // One at a time: two of one name get two numbers.
+  await batch.each(chosen, async (delivery) => {
+    if (delivery.problem) throw delivery.problem;
+    if (folder === undefined && delivery.folder === undefined)
+      throw new CliError('no-folder', 'its request is gone', 'give a folder: --take --dir FOLDER');
+    const path = await szafa.takeOver(delivery, options);
+    const text = `took ${oneLine(path)}  ${formatBytes(delivery.size)}`;
+    out.done('taken', { ...fieldsOf(delivery), path }, text);
+  });
+}
+
+export const deliveries = withAccount({ keys: 'needed', check }, async (invocation) => {
+  const { flags, out, batch, signal, szafa } = invocation;
   const all = await szafa.deliveries({ signal });
   if (all.length === 0) out.note('empty', 'there are no new deliveries');
-  const batch = new Batch(out);
-  const chosen = chooseDeliveries(all, invocation, batch);
-  // One at a time: two of one name get two numbers.
-  const run = (work: (delivery: Delivery) => Promise<void>) => batch.run(chosen, { signal, about }, work);
-  if (flags.take) {
-    const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
-    const known = { tree: await szafa.tree({ signal }), sealedIds: await szafa.sealedIds({ signal }) };
-    const options = { folder, ...known, given: new Set<string>(), signal };
-    await run(async (delivery) => {
-      if (delivery.problem) throw delivery.problem;
-      if (folder === undefined && delivery.folder === undefined)
-        throw new CliError('no-folder', 'its request is gone', 'give a folder: --take --dir FOLDER');
-      const path = await szafa.takeOver(delivery, options);
-      const text = `took ${oneLine(path)}  ${formatBytes(delivery.size)}`;
-      out.done('taken', { ...fieldsOf(delivery), path }, text);
-    });
-  } else if (flags.drop) {
+  const chosen = chooseDeliveries(all, invocation);
+  if (flags.take) await takeDeliveries(invocation, chosen);
+  else if (flags.drop) {
     const what = plural(chosen.size, 'delivery', 'deliveries');
-    if (chosen.size > 0) await confirmRemoval(invocation, [...chosen].map(about), what);
-    await run(async (delivery) => {
+    const names = [...chosen].map(({ name }) => name);
+    if (chosen.size > 0) await confirmRemoval(invocation, names, what);
+    await batch.each(chosen, async (delivery) => {
       await szafa.dropDelivery(delivery, { signal });
       out.done('dropped', fieldsOf(delivery), `deleted ${oneLine(delivery.name)}`);
     });
@@ -91,5 +89,4 @@ export const deliveries: Command = async (invocation) => {
     show(invocation, chosen);
     batch.done += chosen.size;
   }
-  batch.finish();
-};
+});

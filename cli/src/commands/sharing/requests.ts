@@ -1,25 +1,24 @@
 import type { OwnRequest } from '@szafa/client/node';
 import { limits } from '@szafa/protocol';
-import type { Command } from '../../command.ts';
-import { connect } from '../../lib/account/connection.ts';
+import type { Invocation } from '../../command.ts';
+import { withAccount } from '../../lib/account/connection.ts';
 import { showQr } from '../../lib/print/qr.ts';
 import { parseCount, parseEnd, parseSize } from '../../lib/print/quantities.ts';
-import { alignRows } from '../../lib/print/tables.ts';
-import { formatBytes, formatTime, oneLine, plural, shorten } from '../../lib/print/text.ts';
-import { findById, ID_COLUMNS } from '../../lib/select/by-id.ts';
-import { typedPath } from '../../lib/select/paths.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
+import { findById, ID_COLUMNS, jsonFields, showLinks } from '../../lib/print/tables.ts';
+import { formatBytes, formatTime, oneLine, plural, shorten, typedPath } from '../../lib/print/text.ts';
 
-const DEFAULTS = { expires: '7d', files: '100', size: '10G' };
 const FOLDER_COLUMNS = 60;
 
-export const request: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
+const readLimits = ({ flags }: Invocation) => ({
+  expires: parseEnd('expires', flags.expires ?? '7d'),
+  files: parseCount('files', flags.files ?? '100', limits.requestFiles),
+  size: parseSize('size', flags.size ?? '10G'),
+});
+
+export const request = withAccount({ keys: 'needed', check: readLimits }, async (invocation) => {
+  const { args, flags, out, signal, szafa } = invocation;
   const folder = typedPath(args[0]!);
-  const expires = parseEnd('expires', flags.expires ?? DEFAULTS.expires);
-  const files = parseCount('files', flags.files ?? DEFAULTS.files, limits.requestFiles);
-  const size = parseSize('size', flags.size ?? DEFAULTS.size);
-  await using szafa = await connect(invocation, { keys: 'needed' });
+  const { expires, files, size } = readLimits(invocation);
   const options = { folder, files, size, note: flags.note, expiresAt: new Date(expires), signal };
   const { id, link } = await szafa.requestLink(options);
   out.answer('request', { id, link, folder, files, size, expires_at: expires }, link);
@@ -29,7 +28,7 @@ export const request: Command = async (invocation) => {
   const where = oneLine(folder) || 'the root folder';
   const message = `anyone with this link can upload ${limit}; szafa deliveries shows uploads for ${where}; end the request with: szafa unrequest ${id.slice(0, ID_COLUMNS)}`;
   out.note('requested', message);
-};
+});
 
 function notes(request: OwnRequest): string {
   const { files, bytes, delivered, deliveredBytes, uploading, expiresAt, ended, problem } = request;
@@ -43,41 +42,25 @@ function notes(request: OwnRequest): string {
   ].join(', ');
 }
 
-export const requests: Command = async (invocation) => {
-  const { args, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'needed' });
+export const requests = withAccount('needed', async (invocation) => {
+  const { args, signal, szafa } = invocation;
   const all = await szafa.requests({ signal });
-  const [wanted] = args;
-  const chosen = wanted === undefined ? all : [findById(all, wanted, 'request')];
-  const rows = alignRows(
-    chosen.map((one) => [
-      one.id.slice(0, ID_COLUMNS),
-      shorten(oneLine(one.folder) || '/', FOLDER_COLUMNS),
-      notes(one),
-    ]),
-  );
-  for (const [at, one] of chosen.entries()) {
-    const { id, link, folder, note, problem } = one;
-    const fields = {
-      ...{ id, link: link ?? null, folder, note: note ?? null, created_at: one.createdAt },
-      ...{ expires_at: one.expiresAt, files: one.files, bytes: one.bytes, delivered: one.delivered },
-      ...{ delivered_bytes: one.deliveredBytes, uploading: one.uploading, ended: one.ended },
-      problem: problem?.code ?? null,
-    };
-    out.answer('request', fields, wanted === undefined ? rows[at]! : `${rows[at]}\n${link ?? ''}`);
-    if (wanted !== undefined && link) showQr(out, link);
-  }
-};
+  const chosen = args[0] === undefined ? all : [findById(all, args[0], 'request')];
+  showLinks(invocation, 'request', chosen, (one) => ({
+    columns: [one.id.slice(0, ID_COLUMNS), shorten(oneLine(one.folder) || '/', FOLDER_COLUMNS), notes(one)],
+    fields: {
+      ...jsonFields(one, 'id', 'link', 'folder', 'note', 'createdAt', 'expiresAt', 'files', 'bytes'),
+      ...jsonFields(one, 'delivered', 'deliveredBytes', 'uploading', 'ended'),
+      problem: one.problem?.code ?? null,
+    },
+  }));
+});
 
-export const unrequest: Command = async (invocation) => {
-  const { args, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'useful' });
+export const unrequest = withAccount('useful', async ({ args, out, batch, signal, szafa }) => {
   const all = await szafa.requests({ signal });
-  const batch = new Batch(out);
-  await batch.run(args, { signal, about: (arg) => arg }, async (arg) => {
+  await batch.each(args, async (arg) => {
     const { id, folder } = findById(all, arg, 'request');
     await szafa.endRequest(id, { signal });
     out.done('unrequested', { id, folder }, `the request for ${oneLine(folder) || id} has ended`);
   });
-  batch.finish();
-};
+});

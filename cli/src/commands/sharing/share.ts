@@ -1,16 +1,14 @@
 import { freePath, joinPath, lastOf, type ShareItem } from '@szafa/client/node';
 import { limits } from '@szafa/protocol';
-import type { Command, Invocation } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { readSecret } from '../../lib/account/questions.ts';
+import { withAccount } from '../../lib/account/connection.ts';
+import { readSecret } from '../../lib/account/secrets.ts';
 import { showQr } from '../../lib/print/qr.ts';
 import { parseCount, parseEnd } from '../../lib/print/quantities.ts';
+import { ID_COLUMNS } from '../../lib/print/tables.ts';
 import { formatTime, oneLine, plural } from '../../lib/print/text.ts';
-import { ID_COLUMNS } from '../../lib/select/by-id.ts';
-import { Lookup } from '../../lib/select/lookup.ts';
 import { findNewest, requireProven, type Selection, selectFiles } from '../../lib/select/selection.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 import { checkExclusive } from '../../options.ts';
 
 const TITLE_NAMES = 3;
@@ -55,45 +53,46 @@ async function readPassphrase({ flags, settings, signal }: Invocation): Promise<
   return passphrase;
 }
 
-export const share: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
-  const expires = flags.expires === undefined ? undefined : parseEnd('expires', flags.expires);
-  const downloads =
-    flags.downloads === undefined
-      ? undefined
-      : parseCount('downloads', flags.downloads, limits.shareDownloads);
+function readLimits({ flags }: Invocation) {
   checkExclusive(flags, 'with', 'passphrase');
+  const expires = flags.expires === undefined ? undefined : parseEnd('expires', flags.expires);
+  const most = limits.shareDownloads;
+  const downloads =
+    flags.downloads === undefined ? undefined : parseCount('downloads', flags.downloads, most);
+  return { expires, downloads };
+}
+
+export const share = withAccount({ keys: 'needed', check: readLimits }, async (invocation) => {
+  const { args, flags, out, batch, signal, szafa, lookup } = invocation;
+  const { expires, downloads } = readLimits(invocation);
   const passphrase = await readPassphrase(invocation);
-  await using szafa = await connect(invocation, { keys: 'needed' });
-  const batch = new Batch(out);
-  const selection = selectFiles(await new Lookup(szafa, signal).tree(), invocation, batch);
-  for (const file of selection.files) file.entry = await findNewest(szafa, file.among, signal);
+  const selection = selectFiles(await lookup.tree(), invocation);
+  for (const file of selection.files) file.entry = await findNewest(invocation, file.among);
   // A folder that is only a directory of the server has no file whose key could be shared.
   for (const { path } of selection.emptyFolders.filter(({ markers }) => markers.length === 0)) {
     const hint = 'put something into it, or leave it out';
     batch.fail(new CliError('nothing', 'the folder is empty: there is nothing to share', hint), path);
   }
   // Shares all that was named, or nothing.
-  if (batch.failed > 0) return batch.finish();
+  if (batch.failed > 0) return;
   const items = nameItems(selection);
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
   const byPath = selection.files.filter(({ byId }) => !byId).map(({ entry }) => entry);
-  await requireProven(szafa, byPath, signal);
+  await requireProven(invocation, byPath);
   const expiresAt = expires === undefined ? undefined : new Date(expires);
   const until = expires === undefined ? 'until you end it' : `until ${formatTime(expires)}`;
   const limit = downloads === undefined ? '' : `, ${plural(downloads, 'download')}`;
   const counted = { files: items.length, expires_at: expires ?? null, downloads: downloads ?? null };
   const options = { note: flags.note, expiresAt, downloads, signal };
-  const report = (who: string, verb: string, id: string) =>
-    out.note(
-      'shared',
-      `${who} ${verb} ${plural(items.length, 'file')} ${until}${limit}; end it with: szafa unshare ${id.slice(0, ID_COLUMNS)}`,
-    );
+  const report = (who: string, id: string) => {
+    const what = `${plural(items.length, 'file')} ${until}${limit}`;
+    out.note('shared', `${who} gets ${what}; end it with: szafa unshare ${id.slice(0, ID_COLUMNS)}`);
+  };
   if (flags.with !== undefined) {
     const to = flags.with;
     const id = await szafa.shareWith(to, items, { ...options, title: publicTitle(items) });
     out.answer('share', { id, to, ...counted }, id);
-    report(oneLine(to), 'gets', id);
+    report(oneLine(to), id);
     // Reads the contact as it was used: the files are shared already.
     if ((await szafa.rememberedContact(to))?.state === 'verified') return;
     const name = oneLine(to);
@@ -107,5 +106,5 @@ export const share: Command = async (invocation) => {
   out.answer('link', { id, link, ...counted }, link);
   if (out.json) return;
   showQr(out, link);
-  report(`anyone with this link${passphrase === undefined ? '' : ' and the passphrase'}`, 'gets', id);
-};
+  report(`anyone with this link${passphrase === undefined ? '' : ' and the passphrase'}`, id);
+});

@@ -1,11 +1,7 @@
 import type { OwnLink, ReceivedShare } from '@szafa/client/node';
-import type { Command } from '../../command.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { showQr } from '../../lib/print/qr.ts';
-import { alignRows } from '../../lib/print/tables.ts';
+import { withAccount } from '../../lib/account/connection.ts';
+import { alignRows, findById, ID_COLUMNS, jsonFields, showLinks } from '../../lib/print/tables.ts';
 import { formatBytes, formatTime, oneLine, plural, shorten } from '../../lib/print/text.ts';
-import { findById, ID_COLUMNS } from '../../lib/select/by-id.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 
 const TITLE_COLUMNS = 60;
 
@@ -29,33 +25,22 @@ function ownNotes(link: OwnLink): string {
   ].join(', ');
 }
 
-export const shares: Command = async (invocation) => {
-  const { args, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'needed' });
+const sizeColumn = ({ files, size }: OwnLink | ReceivedShare) =>
+  `${plural(files, 'file')}, ${formatBytes(size)}`;
+
+export const shares = withAccount('needed', async (invocation) => {
+  const { args, signal, szafa } = invocation;
   const all = await szafa.links({ signal });
-  const [wanted] = args;
-  const links = wanted === undefined ? all : [findById(all, wanted, 'share')];
-  const rows = alignRows(
-    links.map((one) => [
-      one.id.slice(0, ID_COLUMNS),
-      shownTitle(one.title),
-      `${plural(one.files, 'file')}, ${formatBytes(one.size)}`,
-      ownNotes(one),
-    ]),
-  );
-  for (const [at, one] of links.entries()) {
-    const { id, link, to, title, note, files, size, problem } = one;
-    const fields = {
-      ...{ id, link: link ?? null, to: to ?? null, title, note: note ?? null, files, size },
-      ...{ created_at: one.createdAt, expires_at: one.expiresAt, downloads: one.downloads },
-      ...{ downloaded: one.downloaded, missing: one.missing, ended: one.ended },
-      ...{ passphrase: one.hasPassphrase, problem: problem?.code ?? null },
-    };
-    const isOne = wanted !== undefined && link;
-    out.answer('link', fields, isOne ? `${rows[at]}\n${link}` : rows[at]!);
-    if (isOne) showQr(out, link);
-  }
-};
+  const links = args[0] === undefined ? all : [findById(all, args[0], 'share')];
+  showLinks(invocation, 'link', links, (one) => ({
+    columns: [one.id.slice(0, ID_COLUMNS), shownTitle(one.title), sizeColumn(one), ownNotes(one)],
+    fields: {
+      ...jsonFields(one, 'id', 'link', 'to', 'title', 'note', 'files', 'size', 'createdAt', 'expiresAt'),
+      ...jsonFields(one, 'downloads', 'downloaded', 'missing', 'ended'),
+      ...{ passphrase: one.hasPassphrase, problem: one.problem?.code ?? null },
+    },
+  }));
+});
 
 function receivedNotes(share: ReceivedShare): string {
   const { madeAt, verified, expiresAt, downloadsLeft, missing } = share;
@@ -68,9 +53,7 @@ function receivedNotes(share: ReceivedShare): string {
   ].join(', ');
 }
 
-export const shared: Command = async (invocation) => {
-  const { args, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'needed' });
+export const shared = withAccount('needed', async ({ args, out, signal, szafa }) => {
   const all = await szafa.sharedWithMe({ signal });
   const [wanted] = args;
   const received = wanted === undefined ? all : [findById(all, wanted, 'received')];
@@ -81,15 +64,14 @@ export const shared: Command = async (invocation) => {
       shownTitle(one.title),
       ...(one.problem
         ? [`not trusted, and not opened: ${oneLine(one.problem.message)}`]
-        : [`${plural(one.files, 'file')}, ${formatBytes(one.size)}`, receivedNotes(one)]),
+        : [sizeColumn(one), receivedNotes(one)]),
     ]),
   );
   for (const [at, one] of received.entries()) {
-    const { id, from, title, files, size, missing, problem } = one;
     const fields = {
-      ...{ id, from, verified: one.verified, title, files, size, missing },
-      ...{ made_at: one.madeAt ?? null, created_at: one.createdAt, expires_at: one.expiresAt },
-      ...{ downloads_left: one.downloadsLeft, problem: problem?.code ?? null },
+      ...jsonFields(one, 'id', 'from', 'verified', 'title', 'files', 'size', 'missing', 'madeAt'),
+      ...jsonFields(one, 'createdAt', 'expiresAt', 'downloadsLeft'),
+      problem: one.problem?.code ?? null,
     };
     out.answer('shared', fields, rows[at]!);
     if (wanted === undefined) continue;
@@ -102,7 +84,7 @@ export const shared: Command = async (invocation) => {
       out.answer('file', { path: name, size, missing, ...(link !== undefined && { link }) }, text + gone);
     }
   }
-};
+});
 
 function describeEnded(share: OwnLink | ReceivedShare): string {
   const title = oneLine(share.title) || share.id;
@@ -112,13 +94,10 @@ function describeEnded(share: OwnLink | ReceivedShare): string {
     : `${title} is not shared with ${oneLine(share.to)} any more`;
 }
 
-export const unshare: Command = async (invocation) => {
-  const { args, out, signal } = invocation;
-  await using szafa = await connect(invocation, { keys: 'useful' });
+export const unshare = withAccount('useful', async ({ args, out, batch, signal, szafa }) => {
   const own = await szafa.links({ signal });
   let received: Promise<ReceivedShare[]> | undefined;
-  const batch = new Batch(out);
-  await batch.run(args, { signal, about: (arg) => arg }, async (arg) => {
+  await batch.each(args, async (arg) => {
     let share: OwnLink | ReceivedShare;
     try {
       share = findById(own, arg, 'share');
@@ -132,5 +111,4 @@ export const unshare: Command = async (invocation) => {
     await ('from' in share ? szafa.endReceived(id, { signal }) : szafa.endShare(id, { signal }));
     out.done('unshared', { id, title }, describeEnded(share));
   });
-  batch.finish();
-};
+});

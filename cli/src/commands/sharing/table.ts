@@ -1,8 +1,6 @@
 /** Commands for sharing with others. */
 import type { CommandTable } from '../../command.ts';
 
-const MANY = Number.POSITIVE_INFINITY;
-
 export const sharingCommands = {
   share: {
     usage: 'PATH…',
@@ -14,7 +12,6 @@ export const sharingCommands = {
       'With --with only that account can open the files. The first time, the key that the server gives for the name is trusted and stored; a different key later stops the command. To be sure from the beginning, compare fingerprints: szafa contact NAME.',
     ],
     options: ['with', 'expires', 'downloads', 'passphrase', 'note'],
-    args: [1, MANY],
     examples: [
       'szafa share film.mkv  # prints the link',
       'szafa share photos --expires 7d  # a folder, for a week',
@@ -27,14 +24,12 @@ export const sharingCommands = {
   shares: {
     usage: '[ID]',
     summary: 'show what you share; with an ID, its link again',
-    args: [0, 1],
     examples: ['szafa shares', 'szafa shares Zk3pQ0aB  # the link and its QR code'],
     load: () => import('./shares.ts').then((file) => file.shares),
   },
   unshare: {
     usage: 'ID|LINK…',
     summary: 'stop sharing, or remove a share from the list of those shared with you',
-    args: [1, MANY],
     examples: ['szafa unshare Zk3pQ0aB'],
     load: () => import('./shares.ts').then((file) => file.unshare),
   },
@@ -44,7 +39,6 @@ export const sharingCommands = {
     details: [
       'Each share is signed by its sender. One that is not, or that is signed with other keys than before, is marked and not opened. szafa get --from NAME downloads the files.',
     ],
-    args: [0, 1],
     examples: ['szafa shared', 'szafa shared Zk3pQ0aB'],
     load: () => import('./shares.ts').then((file) => file.shared),
   },
@@ -56,7 +50,6 @@ export const sharingCommands = {
       'Changed keys stop every command that would use them: the account was created again, or someone impersonates its owner. Ask the owner for the fingerprint, and use --accept only if it is the one shown.',
     ],
     options: ['verify', 'accept'],
-    args: [0, 1],
     examples: ['szafa contact  # your own', 'szafa contact bob', 'szafa contact bob --verify'],
     load: () => import('./contact.ts').then((file) => file.contact),
   },
@@ -68,7 +61,6 @@ export const sharingCommands = {
       'Uploads are in no list until you save them: szafa deliveries shows them, and --take makes them files of yours in FOLDER.',
     ],
     options: ['expires', 'files', 'size', 'note'],
-    args: [1, 1],
     examples: [
       'szafa request homework  # prints the link',
       'szafa request photos/wedding --expires 14d --files 500 --size 20G',
@@ -79,14 +71,12 @@ export const sharingCommands = {
   requests: {
     usage: '[ID]',
     summary: 'show your file requests; with an ID, its link again',
-    args: [0, 1],
     examples: ['szafa requests'],
     load: () => import('./requests.ts').then((file) => file.requests),
   },
   unrequest: {
     usage: 'ID|LINK…',
     summary: 'end file requests; deliveries stay',
-    args: [1, MANY],
     examples: ['szafa unrequest Zk3pQ0aB'],
     load: () => import('./requests.ts').then((file) => file.unrequest),
   },
@@ -97,7 +87,6 @@ export const sharingCommands = {
       'Deliveries count in your quota until they are deleted. A name that is taken gets a number. --drop needs IDs, or --all, and asks before it deletes.',
     ],
     options: ['take', 'dir', 'drop', 'all'],
-    args: [0, MANY],
     examples: [
       'szafa deliveries',
       'szafa deliveries --take  # each into the folder of its request',

@@ -4,12 +4,11 @@ import type { Command, Invocation } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { connect } from '../../lib/account/connection.ts';
 import { parseSize } from '../../lib/print/quantities.ts';
+import { typedPath } from '../../lib/print/text.ts';
 import { versionsAt } from '../../lib/select/existing.ts';
-import { Lookup } from '../../lib/select/lookup.ts';
+import { createLookup } from '../../lib/select/lookup.ts';
 import { Origins } from '../../lib/select/origin.ts';
-import { typedPath } from '../../lib/select/paths.ts';
 import { collectFiles, type PlannedFile, uploadFolder } from '../../lib/select/plan.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
 import { pullPlan } from '../../lib/transfer/pull.ts';
 import { putAll } from '../../lib/transfer/put/all.ts';
 import type { Put } from '../../lib/transfer/put/context.ts';
@@ -17,7 +16,7 @@ import { removeDuplicates } from '../../lib/transfer/put/duplicates.ts';
 import { Hardlinks } from '../../lib/transfer/put/hardlinks.ts';
 import { send, standardInput } from '../../lib/transfer/put/send.ts';
 import { putToRequest } from '../../lib/transfer/put/to-request.ts';
-import { concurrencyFor, openJournal, TransferRun } from '../../lib/transfer/run.ts';
+import { concurrencyFor, TransferRun } from '../../lib/transfer/run.ts';
 import { checkExclusive } from '../../options.ts';
 
 const STDIN = '-';
@@ -61,34 +60,27 @@ async function putStdin(put: Put): Promise<void> {
 }
 
 export const put: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
+  const { args, flags, out, batch, signal } = invocation;
   if (flags.to !== undefined) return putToRequest(invocation, flags.to);
   checkUsage(invocation);
   const pull = pullPlan(flags);
-  const began = performance.now();
-  const batch = new Batch(out);
   const isStdin = args[0] === STDIN;
-  const files = isStdin ? [] : await collectFiles(invocation, batch);
+  const files = isStdin ? [] : await collectFiles(invocation);
   if (!isStdin && files.length === 0) {
     if (batch.failed === 0) out.note('empty', 'there is nothing to upload');
-    return batch.finish();
+    return;
   }
   const atOnce = pull?.oneAtATime ? 1 : concurrencyFor(invocation, files).files;
-  await using szafa = await connect(invocation, { keys: 'needed', transfers: atOnce });
-  using run = new TransferRun(invocation, files, { batch, began });
+  await using szafa = await connect(invocation, 'needed', atOnce);
+  using run = new TransferRun(invocation, files);
   const context: Put = {
-    ...{ run, szafa, pull, journal: openJournal(invocation), lookup: new Lookup(szafa, signal) },
+    ...{ run, szafa, pull, lookup: createLookup(szafa, signal) },
     ...{ paths: new Set(files.map(({ to }) => to)), origins: new Origins(szafa, out) },
     ...{ hardlinks: new Hardlinks(), uploaded: [], duplicates: 0 },
   };
   if (isStdin) {
     run.progress.expect([{ size: 0 }]);
-    await run.each(
-      [STDIN],
-      () => 'standard input',
-      () => putStdin(context),
-      1,
-    );
+    await batch.each(['standard input'], () => putStdin(context));
   } else {
     // A folder that is not empty is not counted: its files are.
     run.progress.files = files.filter((file) => file.kind !== 'folder' || file.isEmpty).length;

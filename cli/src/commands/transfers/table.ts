@@ -2,8 +2,6 @@
 import type { CommandTable } from '../../command.ts';
 import { PATHS } from '../files/table.ts';
 
-const MANY = Number.POSITIVE_INFINITY;
-
 export const transferCommands = {
   put: {
     usage: 'PATH…',
@@ -19,7 +17,6 @@ export const transferCommands = {
       ...(['checksum', 'force', 'pull', 'pull-address', 'transfers', 'volume-size'] as const),
       ...(['bwlimit', 'plain-names'] as const),
     ],
-    args: [1, MANY],
     examples: [
       'szafa put film.mkv',
       'szafa put photos  # the folder, as photos',
@@ -44,7 +41,6 @@ export const transferCommands = {
       'With --from, PATH is a path in the files that this account shares with you, or the ID of a share.',
     ],
     options: ['output', 'from', 'dry-run', 'checksum', 'transfers', 'bwlimit'],
-    args: [1, MANY],
     examples: [
       'szafa get film.mkv',
       'szafa get film.mkv --output copy.mkv',
@@ -66,7 +62,6 @@ export const transferCommands = {
       'Each volume is verified before it is printed; only exit code 0 says that the whole file was.',
     ],
     options: ['from', 'bwlimit'],
-    args: [1, MANY],
     examples: ['szafa cat notes/todo.txt'],
     completes: 'path',
     load: () => import('./get.ts').then((file) => file.cat),
@@ -76,7 +71,6 @@ export const transferCommands = {
     summary: 'download and verify files without writing them; without PATH, all files',
     details: [PATHS, 'All versions of a file are verified.'],
     options: ['transfers', 'bwlimit'],
-    args: [0, MANY],
     examples: ['szafa check  # everything', 'szafa check photos'],
     completes: 'path',
     load: () => import('./check.ts').then((file) => file.check),
@@ -88,7 +82,6 @@ export const transferCommands = {
       'They continue when the command that started them is run again. cancel frees the space they take on the server and on the disk; PATH is one of the two paths shown.',
     ],
     options: ['all'],
-    args: [0, MANY],
     examples: ['szafa transfers', 'szafa transfers cancel film.mkv'],
     completes: ['cancel'],
     load: () => import('./transfers.ts').then((file) => file.transfers),

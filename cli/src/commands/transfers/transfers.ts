@@ -1,17 +1,14 @@
 import {
   abandonDownload,
   downloadLock,
-  type Szafa,
   type Unfinished,
   type UnfinishedDownload,
   unfinishedDownloads,
 } from '@szafa/client/node';
-import type { Command, Invocation } from '../../command.ts';
+import type { Invocation } from '../../command.ts';
 import { CliError, UsageError, unknownSubcommand } from '../../errors.ts';
-import { connect } from '../../lib/account/connection.ts';
-import { formatBytes, oneLine } from '../../lib/print/text.ts';
-import { shownName, typedPath } from '../../lib/select/paths.ts';
-import { Batch } from '../../lib/transfer/batch.ts';
+import { type AccountInvocation, withAccount } from '../../lib/account/connection.ts';
+import { formatBytes, oneLine, shownName, typedPath } from '../../lib/print/text.ts';
 import { uploadLock } from '../../lib/transfer/put/all.ts';
 import { openJournal } from '../../lib/transfer/run.ts';
 
@@ -20,12 +17,12 @@ type Transfer = (Unfinished & { kind: 'upload' }) | (UnfinishedDownload & { kind
 
 type Journal = ReturnType<typeof openJournal>;
 
-async function findUnfinished(szafa: Szafa, journal: Journal, signal: AbortSignal): Promise<Transfer[]> {
+async function findUnfinished({ szafa, signal }: AccountInvocation, journal: Journal): Promise<Transfer[]> {
   const uploads = await szafa.unfinished(journal, { signal });
   const downloads = await unfinishedDownloads(journal);
   return [
-    ...uploads.map((one): Transfer => ({ ...one, kind: 'upload' })),
-    ...downloads.map((one): Transfer => ({ ...one, kind: 'download' })),
+    ...uploads.map((one) => ({ ...one, kind: 'upload' as const })),
+    ...downloads.map((one) => ({ ...one, kind: 'download' as const })),
   ];
 }
 
@@ -42,7 +39,7 @@ function show({ out }: Invocation, one: Transfer): void {
 }
 
 /** Takes the lock first: no other command may be working on it. */
-async function cancel(szafa: Szafa, journal: Journal, one: Transfer, signal: AbortSignal): Promise<void> {
+async function cancel({ szafa, signal }: AccountInvocation, journal: Journal, one: Transfer): Promise<void> {
   const lock = one.kind === 'upload' ? uploadLock(szafa, one.path) : downloadLock(one.part);
   const taken = await journal.locks.take([lock]);
   if (taken.size === 0) {
@@ -56,39 +53,36 @@ async function cancel(szafa: Szafa, journal: Journal, one: Transfer, signal: Abo
   }
 }
 
-export const transfers: Command = async (invocation) => {
-  const { args, flags, out, signal } = invocation;
-  const [what, ...names] = args;
+function check({ args: [what, ...names], flags }: Invocation): void {
   if (what !== undefined && what !== 'cancel') throw unknownSubcommand('transfers', what);
-  if (what === 'cancel' && names.length === 0 && !flags.all) {
-    throw new UsageError('transfers cancel needs PATH…, or --all', 'szafa transfers shows them');
-  }
-  await using szafa = await connect(invocation, { keys: 'needed' });
+  if (what === undefined || names.length > 0 || flags.all) return;
+  throw new UsageError('transfers cancel needs PATH…, or --all', 'szafa transfers shows them');
+}
+
+export const transfers = withAccount({ keys: 'needed', check }, async (invocation) => {
+  const { args, flags, out, batch } = invocation;
+  const [what, ...names] = args;
   const journal = openJournal(invocation);
-  const all = await findUnfinished(szafa, journal, signal);
+  const all = await findUnfinished(invocation, journal);
   if (what === undefined) {
     for (const one of all) show(invocation, one);
     if (all.length === 0) out.note('empty', 'no transfer is unfinished');
     return;
   }
-  const batch = new Batch(out);
   const isNamed = (one: Transfer, name: string) => {
     const { from, to } = endsOf(one);
     return [from, to].includes(name) || one.path === typedPath(name);
   };
   for (const name of flags.all ? [] : new Set(names)) {
     if (all.some((one) => isNamed(one, name))) continue;
+    const message = `there is no unfinished transfer of ${shownName(name)}`;
     const hint = 'szafa transfers shows them, with their paths';
-    batch.fail(
-      new CliError('no-transfer', `there is no unfinished transfer of ${shownName(name)}`, hint),
-      name,
-    );
+    batch.fail(new CliError('no-transfer', message, hint), name);
   }
   const chosen = flags.all ? all : all.filter((one) => names.some((name) => isNamed(one, name)));
-  await batch.run(chosen, { signal, about: ({ path }) => path }, async (one) => {
-    await cancel(szafa, journal, one, signal);
+  await batch.each(chosen, async (one) => {
+    await cancel(invocation, journal, one);
     const { from, to } = endsOf(one);
     out.done('cancelled', { kind: one.kind, from, to }, `cancelled ${oneLine(from)} -> ${oneLine(to)}`);
   });
-  batch.finish();
-};
+});

@@ -14,15 +14,22 @@ import {
   type TransportRequest,
 } from '@szafa/client/node';
 import { cleanUsername } from '@szafa/protocol';
-import type { Invocation } from '../../command.ts';
+import type { Command, Invocation } from '../../command.ts';
 import { CliError, exits, UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';
 import type { Output } from '../print/output.ts';
 import { parseRate } from '../print/quantities.ts';
 import { oneLine } from '../print/text.ts';
-import { PasswordMode } from './password-mode.ts';
-import { codeAsker, configuredSecret, isConfigured, readSecret } from './questions.ts';
-import { checkKeys, endSession } from './secrets.ts';
+import { createLookup, type Lookup } from '../select/lookup.ts';
+import {
+  checkKeys,
+  codeAsker,
+  configuredSecret,
+  endSession,
+  isConfigured,
+  PasswordMode,
+  readSecret,
+} from './secrets.ts';
 import { SessionStore, type StoredSession } from './session-store.ts';
 import type { Settings } from './settings.ts';
 
@@ -34,11 +41,13 @@ const RETRY_S = 10;
 /** Between two notes about the same failure. */
 const RETRY_NOTE_MS = 15_000;
 
-export interface ConnectionNeeds {
-  /** `needed`: asks for the password if no key is stored; `useful`: does without. */
-  keys: 'needed' | 'useful' | 'none';
-  /** Files at once; a command that transfers waits longer for a server that does not answer. */
-  transfers?: number;
+/** `needed`: asks for the password if no key is stored; `useful`: does without. */
+export type Keys = 'needed' | 'useful' | 'none';
+
+/** An invocation of a command that is connected to the account. */
+export interface AccountInvocation extends Invocation {
+  szafa: Szafa;
+  lookup: Lookup;
 }
 
 /** A session with the server, for `await using`. */
@@ -46,6 +55,28 @@ export type Connection = Szafa & AsyncDisposable;
 
 function disposable(szafa: Szafa, close: () => Promise<void>): Connection {
   return Object.assign(szafa, { [Symbol.asyncDispose]: close });
+}
+
+interface AccountNeeds {
+  keys: Keys | ((invocation: Invocation) => Keys);
+  /** Refuses wrong usage before anything is asked for. */
+  check?: (invocation: Invocation) => unknown;
+  /** See `connect`. */
+  transfers?: (invocation: Invocation) => number;
+}
+
+/** Makes a command that connects first. */
+export function withAccount(
+  needs: Keys | AccountNeeds,
+  work: (account: AccountInvocation) => Promise<void>,
+): Command {
+  const { keys, check, transfers }: AccountNeeds = typeof needs === 'string' ? { keys: needs } : needs;
+  return async (invocation) => {
+    check?.(invocation);
+    const wanted = typeof keys === 'string' ? keys : keys(invocation);
+    await using szafa = await connect(invocation, wanted, transfers?.(invocation));
+    await work({ ...invocation, szafa, lookup: createLookup(szafa, invocation.signal) });
+  };
 }
 
 /** Reports retries, and when the server answers again. */
@@ -131,8 +162,11 @@ export function serverFor({ server }: Settings, stored: StoredSession | undefine
   return normalizeServer(given);
 }
 
-/** Connects with SZ_TOKEN, the stored session, or a login for this command alone. */
-export async function connect(invocation: Invocation, needs: ConnectionNeeds): Promise<Connection> {
+/**
+ * Connects with SZ_TOKEN, the stored session, or a login for this command alone. `transfers`: files at once; a command that transfers
+ * waits longer for a server that does not answer.
+ */
+export async function connect(invocation: Invocation, keys: Keys, transfers?: number): Promise<Connection> {
   const { settings, out } = invocation;
   const stored = await new SessionStore(settings.config, out).load();
   const server = settings.server ?? stored?.server;
@@ -140,14 +174,14 @@ export async function connect(invocation: Invocation, needs: ConnectionNeeds): P
   const address = normalizeServer(server);
   const here = stored && normalizeServer(stored.server) === address ? stored : undefined;
   const own = here && (settings.user ?? here.username) === here.username ? here : undefined;
-  const { options, close } = clientOptions(invocation, address, needs.transfers);
+  const { options, close } = clientOptions(invocation, address, transfers);
   try {
     const token = await configuredSecret(settings.token, 'token');
     if (token !== undefined) {
-      return disposable(await openToken(invocation, needs, options, token, here), close);
+      return disposable(await openToken(invocation, keys, options, token, here), close);
     }
     if (own) return disposable(await Szafa.open(options, keptSession(own)), close);
-    return await loginOnce(invocation, needs, options, close, stored);
+    return await loginOnce(invocation, keys, options, close, stored);
   } catch (error) {
     await close();
     throw error;
@@ -163,7 +197,7 @@ function keptSession({ username, token, kek }: StoredSession): SavedSession {
 /** Asks the server for the owner of the token: keys of another account must not seal anything in this one. */
 async function openToken(
   invocation: Invocation,
-  { keys }: ConnectionNeeds,
+  keys: Keys,
   options: ConnectOptions,
   token: string,
   here: StoredSession | undefined,
@@ -200,7 +234,7 @@ function noSession(user: string | undefined, server: string, stored: StoredSessi
 /** Logs in for one command and out at its end: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is stored. */
 async function loginOnce(
   invocation: Invocation,
-  { keys }: ConnectionNeeds,
+  keys: Keys,
   options: ConnectOptions,
   close: () => Promise<void>,
   stored: StoredSession | undefined,
@@ -238,10 +272,10 @@ export async function explainLogin(error: unknown, mode: PasswordMode): Promise<
   if ((error as Partial<SzafaError>).code !== 'api') throw error;
   const { code, message, hint, exit } = explain(error);
   if (code !== 'unauthorized') {
-    throw new CliError(code, `the server says: ${message}`, hint, exit, { cause: error });
+    throw new CliError(code, `the server says: ${message}`, hint, { exit, cause: error });
   }
   const raw = (await mode.load()) === 'raw' ? '; this machine has used it with --raw-password so far' : '';
   const advice = `check username and password${raw}`;
   const refused = 'the login was refused';
-  throw new CliError('wrong-password', refused, advice, exits.wrongPassword, { cause: error });
+  throw new CliError('wrong-password', refused, advice, { exit: exits.wrongPassword, cause: error });
 }

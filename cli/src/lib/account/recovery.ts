@@ -13,11 +13,11 @@ import {
   recoveryText,
 } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
-import { CliError, exits, UsageError } from '../../errors.ts';
+import { CliError, UsageError } from '../../errors.ts';
 import { explain } from '../../explain.ts';
 import { checkExclusive } from '../../options.ts';
 import { oneLine } from '../print/text.ts';
-import { ask, canAsk, configuredSecret } from './questions.ts';
+import { ask, canAsk, configuredSecret } from './secrets.ts';
 
 const TRIES = 3;
 const ROW = RECOVERY_GROUPS / 2;
@@ -43,7 +43,7 @@ async function write(path: string, text: string): Promise<void> {
   const handle = await open(path, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
     const hint = 'it may hold the key of another account: choose another path with --recovery-file';
-    throw new CliError('exists', `${oneLine(path)} already exists`, hint, exits.failed, { cause });
+    throw new CliError('exists', `${oneLine(path)} already exists`, hint, { cause });
   });
   try {
     await handle.writeFile(text);

@@ -1,7 +1,104 @@
-import type { Szafa } from '@szafa/client/node';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { type Proof, readIfPresent, type Szafa, writeAtomic } from '@szafa/client/node';
 import { SECRET_CHARS, weaknessOf } from '@szafa/client/strength';
 import type { Invocation } from '../../command.ts';
-import { CliError, exits } from '../../errors.ts';
+import { CliError, exits, UsageError } from '../../errors.ts';
+import { explain } from '../../explain.ts';
+import { oneLine } from '../print/text.ts';
+import type { SecretSource } from './settings.ts';
+
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true;
+}
+
+/** Reads a line from the terminal, without an echo for a secret. */
+export function ask(question: string, signal: AbortSignal, secret = false): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const output = secret ? silent : process.stderr;
+    const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+    // Only now is the echo off, also for text that is pasted at once.
+    process.stderr.write(question);
+    const end = () => {
+      signal.removeEventListener('abort', abort);
+      lines.close();
+      process.stdin.pause();
+      if (secret) process.stderr.write('\n');
+    };
+    const abort = () => {
+      end();
+      reject(signal.reason as Error);
+    };
+    let answered = false;
+    lines.once('line', (line) => {
+      answered = true;
+      end();
+      resolve(line);
+    });
+    // In raw mode Ctrl-C is a key like any other.
+    lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    lines.once('close', () => {
+      if (answered || signal.aborted) return;
+      end();
+      const hint = 'run the command again and answer the question';
+      reject(new CliError('no-answer', 'no answer was given', hint));
+    });
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  return /^y(es)?$/i.test((await ask(`${question} [y/N] `, signal)).trim());
+}
+
+/** Reads a two-factor code from SZ_CODE or the terminal. */
+export function codeAsker({ settings, signal }: Pick<Invocation, 'settings' | 'signal'>) {
+  return async (): Promise<string> => {
+    if (settings.code !== undefined) return settings.code;
+    if (canAsk()) return ask('two-factor code: ', signal);
+    const hint = 'set SZ_CODE to the code in the authenticator app';
+    throw new CliError('code-needed', 'a two-factor code is needed', hint, { exit: exits.wrongPassword });
+  };
+}
+
+interface SecretQuestion {
+  source: SecretSource;
+  /** As in "password: ". */
+  what: string;
+  /** Asks twice, where a typing error would be stored. */
+  twice?: boolean;
+  signal: AbortSignal;
+}
+
+/** Reads a secret from the environment, a file or the terminal; never from the command line, which others can see. */
+export async function readSecret({ source, what, twice, signal }: SecretQuestion): Promise<string> {
+  const given = await configuredSecret(source, what);
+  if (given !== undefined) return given;
+  if (!canAsk()) throw new UsageError(`no ${what}, and no terminal to ask for it`, `set ${source.names}`);
+  const secret = await ask(`${what}: `, signal, true);
+  if (twice && secret !== (await ask(`${what} again: `, signal, true))) {
+    throw new UsageError(`the two ${what}s differ`, 'run the command again');
+  }
+  return secret;
+}
+
+export const isConfigured = ({ text, file }: SecretSource) => text !== undefined || file !== undefined;
+
+export async function configuredSecret(source: SecretSource, what: string): Promise<string | undefined> {
+  if (source.text !== undefined) return source.text;
+  if (source.file === undefined) return undefined;
+  try {
+    return (await readFile(source.file, 'utf8')).replace(/\r?\n$/, '');
+  } catch (cause) {
+    const message = `${what} file ${source.file}: ${explain(cause).message}`;
+    throw new CliError('secret-file', message, 'check the path', { cause });
+  }
+}
 
 /** Checks a new password or passphrase before the server hears of it; the web app has the same rule. */
 export async function checkNewSecret(secret: string, what: string, username: string): Promise<void> {
@@ -11,7 +108,7 @@ export async function checkNewSecret(secret: string, what: string, username: str
   const rule = `the ${what} must have ${min} to ${max} characters`;
   const message = weakness === 'guessable' ? `this ${what} is too easy to guess` : rule;
   const hint = 'use a few unrelated words, or a dozen random characters; nobody can recover it for you';
-  throw new CliError('weak-secret', message, hint, exits.usage);
+  throw new CliError('weak-secret', message, hint, { exit: exits.usage });
 }
 
 /**
@@ -33,4 +130,58 @@ export async function checkKeys(
 /** Ends a session that is of no use. Waits two seconds at most: its token would expire anyway. */
 export async function endSession(szafa: Szafa, signal: AbortSignal): Promise<void> {
   await szafa.logout({ signal: AbortSignal.any([AbortSignal.timeout(2000), signal]) }).catch(() => {});
+}
+
+/** Whether a login sends a secret derived from the password, or the password itself. */
+export type Mode = 'derived' | 'raw';
+
+/**
+ * Remembers how this machine has logged in to an account. A server that never saw the password could refuse the derived secret, hoping
+ * to be sent the password next; so an account that was used with a derived secret stays so. Holds no secret; logout leaves it.
+ */
+export class PasswordMode {
+  readonly path: string;
+  readonly #account: { server: string; username: string };
+
+  constructor(folder: string, server: string, username: string) {
+    this.#account = { server, username };
+    const id = createHash('sha256').update(JSON.stringify([server, username.toLowerCase()]));
+    this.path = join(folder, `account-${id.digest('hex').slice(0, 32)}.json`);
+  }
+
+  async load(): Promise<Mode | undefined> {
+    const text = (await readIfPresent(this.path))?.toString();
+    if (text === undefined) return undefined;
+    // A damaged file must not make anyone send a password.
+    return /"password":"raw"/.test(text) ? 'raw' : 'derived';
+  }
+
+  async check(wanted: Mode): Promise<void> {
+    if (wanted === 'derived' || (await this.load()) !== 'derived') return;
+    const { server, username } = this.#account;
+    throw new CliError(
+      'raw-refused',
+      `the password of ${username} at ${oneLine(server)} has never left this machine, and will not be sent now`,
+      `omit --raw-password. If this is really a different account now, delete ${this.path}`,
+      { exit: exits.usage },
+    );
+  }
+
+  async save(mode: Mode): Promise<void> {
+    const known = await this.load();
+    if (known === mode || known === 'derived') return;
+    await writeAtomic(this.path, `${JSON.stringify({ ...this.#account, password: mode })}\n`);
+  }
+}
+
+/** The proof that the server wants before it changes an account. Reads the password unless it is given. */
+export async function proveAccount(
+  { flags, settings, signal, szafa: { api, username } }: Invocation & { szafa: Szafa },
+  given?: string,
+): Promise<Proof> {
+  const password = given ?? (await readSecret({ source: settings.password, what: 'password', signal }));
+  const raw = flags['raw-password'] ?? false;
+  // By the name that this machine knows: the server could give another one.
+  await new PasswordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
+  return { password, raw };
 }

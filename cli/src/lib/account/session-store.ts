@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
-import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeLocalFolder, readIfPresent } from '@szafa/client/node';
-import { CliError, exits } from '../../errors.ts';
+import { makeLocalFolder, readIfPresent, writeAtomic } from '@szafa/client/node';
+import { CliError } from '../../errors.ts';
 import type { Output } from '../print/output.ts';
 
 /** Stored by `login`, so that later commands need no password. */
@@ -63,15 +62,7 @@ export class SessionStore {
 
   async save(session: StoredSession): Promise<void> {
     try {
-      const temporary = `${this.path}.${randomBytes(6).toString('hex')}`;
-      const handle = await open(temporary, 'wx', 0o600);
-      try {
-        await handle.writeFile(`${JSON.stringify(session)}\n`);
-        await handle.datasync();
-      } finally {
-        await handle.close();
-      }
-      await rename(temporary, this.path);
+      await writeAtomic(this.path, `${JSON.stringify(session)}\n`);
     } catch (error) {
       throw this.#unusable(error as NodeJS.ErrnoException);
     }
@@ -89,7 +80,7 @@ export class SessionStore {
   #unusable(cause: NodeJS.ErrnoException): CliError {
     const message = `the configuration folder ${this.folder} cannot be used (${cause.code ?? cause.message})`;
     const hint = 'choose another one with --config or SZ_CONFIG';
-    return new CliError('config', message, hint, exits.failed, { cause });
+    return new CliError('config', message, hint, { cause });
   }
 }
 

@@ -86,3 +86,11 @@ export function formatTime(iso: string): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
+
+/** A typed path on the server, without the slashes around it. */
+export function typedPath(text: string): string {
+  return text.replace(/^\/+|\/+$/g, '');
+}
+
+/** A path in a message. */
+export const shownName = (name: string) => `"${shorten(oneLine(name), 120)}"`;

@@ -56,6 +56,6 @@ function readPatterns(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     const message = `--exclude-from ${path}: ${explain(cause).message}`;
-    throw new CliError('exclude-file', message, 'check the path', exits.usage, { cause });
+    throw new CliError('exclude-file', message, 'check the path', { exit: exits.usage, cause });
   }
 }

@@ -1,11 +1,9 @@
 import { checkPath, joinPath } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
-import { oneLine, plural } from '../print/text.ts';
-import type { Batch } from '../transfer/batch.ts';
+import { oneLine, plural, typedPath } from '../print/text.ts';
 import { Exclusions } from './exclude.ts';
 import { type SourceFolder, sealedSource } from './origin.ts';
-import { typedPath } from './paths.ts';
 import { type FileKind, type LocalFile, walk } from './walk.ts';
 
 /** A file to upload, and where it goes. */
@@ -27,8 +25,8 @@ export function uploadFolder({ flags: { dir = '' } }: Invocation): string {
 }
 
 /** Collects the files of all arguments. A file that cannot be read is a failure of its own. */
-export async function collectFiles(invocation: Invocation, batch: Batch): Promise<PlannedFile[]> {
-  const { args, flags, out, signal } = invocation;
+export async function collectFiles(invocation: Invocation): Promise<PlannedFile[]> {
+  const { args, flags, out, batch, signal } = invocation;
   const planned: PlannedFile[] = [];
   const taken = new Map<string, string>();
   const exclusions = Exclusions.fromFlags(flags);

@@ -1,11 +1,11 @@
-import { type Entry, recordsOf, type Szafa, type Tree } from '@szafa/client/node';
+import { type Entry, recordsOf, type Tree } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError } from '../../errors.ts';
-import { canAsk, confirm } from '../account/questions.ts';
+import type { AccountInvocation } from '../account/connection.ts';
+import { canAsk, confirm } from '../account/secrets.ts';
 import { oneLine, plural, shorten } from '../print/text.ts';
-import type { Batch } from '../transfer/batch.ts';
 import { countFiles } from '../transfer/progress/progress.ts';
-import { Lookup } from './lookup.ts';
+import { createLookup } from './lookup.ts';
 
 const PARALLEL = 4;
 const MOST_SHOWN = 5;
@@ -30,27 +30,10 @@ export async function confirmRemoval(
 }
 
 const everything = (tree: Tree): Entry[] =>
-  [...tree.foldersWithin(tree.top)].flatMap(({ files, markers }) => [
-    ...files.flatMap(recordsOf),
-    ...markers,
+  [...tree.foldersWithin(tree.top)].flatMap((folder) => [
+    ...folder.files.flatMap(recordsOf),
+    ...folder.markers,
   ]);
-
-/** Leaves out files that another device has renamed or moved while the question was open: nobody said yes to those. */
-async function stillConfirmed(
-  szafa: Szafa,
-  entries: readonly Entry[],
-  batch: Batch,
-  { signal, select }: { signal: AbortSignal; select: (tree: Tree) => Entry[] },
-): Promise<Entry[]> {
-  const now = select(await new Lookup(szafa, signal).tree());
-  const paths = new Map(now.map(({ fileId, path }) => [fileId, path]));
-  return entries.filter(({ fileId, path }) => {
-    if (paths.get(fileId) === path) return true;
-    const message = 'another device has changed this in the meantime; not deleted';
-    batch.fail(new CliError('changed', message, 'szafa ls shows what is there now'), path);
-    return false;
-  });
-}
 
 interface RemovalOptions {
   /** Selects the files that may be deleted from a list that is read after the question. */
@@ -61,16 +44,21 @@ interface RemovalOptions {
 
 /** Deletes files permanently, and reports each. */
 export async function removeFiles(
-  szafa: Szafa,
-  asked: readonly Entry[],
-  { out, signal, flags }: Invocation,
-  batch: Batch,
+  { szafa, batch, out, signal, flags }: AccountInvocation,
+  entries: readonly Entry[],
   { select = everything, silent }: RemovalOptions = {},
 ): Promise<void> {
-  const entries = flags.yes ? asked : await stillConfirmed(szafa, asked, batch, { signal, select });
   const onProgress = countFiles(out, 'deleting');
-  const options = { signal, parallel: PARALLEL, about: ({ path }: Entry) => path };
-  await batch.run(entries, options, async (entry) => {
+  const now = flags.yes ? undefined : select(await createLookup(szafa, signal).tree());
+  const paths = now && new Map(now.map(({ fileId, path }) => [fileId, path]));
+  // Nobody said yes to files that another device has renamed or moved while the question was open.
+  const confirmed = entries.filter(({ fileId, path }) => {
+    if (!paths || paths.get(fileId) === path) return true;
+    const message = 'another device has changed this in the meantime; not deleted';
+    batch.fail(new CliError('changed', message, 'szafa ls shows what is there now'), path);
+    return false;
+  });
+  const remove = async (entry: Entry) => {
     const { fileId, path } = entry;
     await szafa.remove(fileId, { signal });
     if (silent?.has(entry)) {
@@ -78,8 +66,9 @@ export async function removeFiles(
       return;
     }
     out.done('removed', { file_id: fileId, path }, `deleted ${oneLine(path)}`);
-    onProgress(batch.done, entries.length);
-  });
+    onProgress(batch.done, confirmed.length);
+  };
+  await batch.each(confirmed, remove, { parallel: PARALLEL });
 }
 
 /** Reports a dry run. `folders`: the paths of empty ones. */

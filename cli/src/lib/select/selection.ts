@@ -11,19 +11,18 @@ import {
   plainNameOf,
   type RemoteFile,
   recordsOf,
-  type Szafa,
-  type SzafaError,
   safeSegments,
   type Tree,
 } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError } from '../../errors.ts';
 import { isFatal } from '../../explain.ts';
+import type { AccountInvocation } from '../account/connection.ts';
 import type { Output } from '../print/output.ts';
-import { oneLine } from '../print/text.ts';
-import type { Batch } from '../transfer/batch.ts';
+import { oneLine, shownName, typedPath } from '../print/text.ts';
 import { fixedPart, isPattern, matches } from './glob.ts';
-import { shownName, typedPath } from './paths.ts';
+
+type Account = Pick<AccountInvocation, 'szafa' | 'signal'>;
 
 /** The server makes up IDs: one that reads like a path must not be taken for that path. */
 export const ID = /^[0-9a-f]{32}$/;
@@ -95,7 +94,7 @@ function notFound(tree: Tree, path: string): Error {
 }
 
 /** Finds the targets of all arguments; an argument without any is a failure of its own. */
-export function findAllTargets(tree: Tree, { args, out, signal }: Invocation, batch: Batch): Match[] {
+export function findAllTargets(tree: Tree, { args, out, batch, signal }: Invocation): Match[] {
   const all: Match[] = [];
   for (const arg of new Set(args)) {
     try {
@@ -149,14 +148,13 @@ export interface Selection {
 export function selectFiles(
   tree: Tree,
   invocation: Invocation,
-  batch: Batch,
   versions: 'newest' | 'all' = 'newest',
 ): Selection {
   const files = new Map<string, SelectedFile>();
   const emptyFolders = new Map<string, SelectedFolder>();
   const recorded = new Map<string, SelectedFolder>();
   const isAll = versions === 'all';
-  const all = findAllTargets(tree, invocation, batch);
+  const all = findAllTargets(tree, invocation);
   for (const { targets, base } of all) {
     const below = (path: string) => belowBase(path, base);
     const add = (file: FileNode, top: string, some: Entry[], byId = false) => {
@@ -223,11 +221,7 @@ function misplaced({ fileId, path }: Entry, { name }: Metadata): CliError {
 }
 
 /** Finds the newest of several versions. With a plain name their headers tell, not the list. */
-export async function findNewest(
-  szafa: Szafa,
-  versions: readonly Entry[],
-  signal: AbortSignal,
-): Promise<Entry> {
+export async function findNewest({ szafa, signal }: Account, versions: readonly Entry[]): Promise<Entry> {
   const [first] = versions as [Entry];
   if (first.verified || versions.length === 1) return first;
   const opened = await szafa.versions(versions, { signal });
@@ -238,12 +232,9 @@ export async function findNewest(
 }
 
 /** Opens the newest version of a file. A listed name that belongs to another file is as bad as a wrong volume. */
-export async function openSelected(
-  szafa: Szafa,
-  file: SelectedFile,
-  { out, signal }: Invocation,
-): Promise<RemoteFile> {
-  file.entry = await findNewest(szafa, file.among, signal);
+export async function openSelected(account: AccountInvocation, file: SelectedFile): Promise<RemoteFile> {
+  const { szafa, out, signal } = account;
+  file.entry = await findNewest(account, file.among);
   const { entry, base, top } = file;
   const { fileId, record, problem } = entry;
   if (problem) throw problem;
@@ -262,18 +253,8 @@ export async function openSelected(
   return remote;
 }
 
-/** A file that does not prove its path, and why. */
-export interface UnprovenFile {
-  entry: Entry;
-  problem: SzafaError | CliError;
-}
-
 /** Finds files that must not be changed by their paths: the path is outdated, or not the one sealed into the file. */
-export async function findUnproven(
-  szafa: Szafa,
-  entries: readonly Entry[],
-  signal: AbortSignal,
-): Promise<UnprovenFile[]> {
+export async function findUnproven({ szafa, signal }: Account, entries: readonly Entry[]) {
   const replayed = entries.flatMap((entry) =>
     entry.verified && entry.problem ? [{ entry, problem: entry.problem }] : [],
   );
@@ -289,11 +270,7 @@ export async function findUnproven(
   return [...replayed, ...unproven];
 }
 
-export async function requireProven(
-  szafa: Szafa,
-  entries: readonly Entry[],
-  signal: AbortSignal,
-): Promise<void> {
-  const [first] = await findUnproven(szafa, entries, signal);
+export async function requireProven(account: Account, entries: readonly Entry[]): Promise<void> {
+  const [first] = await findUnproven(account, entries);
   if (first) throw first.problem;
 }

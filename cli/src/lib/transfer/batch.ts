@@ -6,17 +6,18 @@ import { oneLine, plural } from '../print/text.ts';
 /** Failures of one kind that are reported one by one; the rest are counted. */
 const MOST_REPORTED = 3;
 
-export interface BatchOptions<T> {
-  signal: AbortSignal;
-  /** Items at once (1). */
-  parallel?: number;
-  /** The item in an error message. */
-  about: (item: T) => string;
+/** Something that an error message can name. */
+type Item = string | { path: string } | { name: string };
+
+function nameOf(item: Item): string {
+  if (typeof item === 'string') return item;
+  return 'path' in item ? item.path : item.name;
 }
 
 /** Runs work on several items. Each failure is reported at once; the exit code follows at the end. */
 export class Batch {
   readonly #out: Output;
+  readonly #signal: AbortSignal;
   done = 0;
   failed = 0;
   left = 0;
@@ -30,8 +31,9 @@ export class Batch {
   stopped = false;
   #fatalReported = false;
 
-  constructor(out: Output) {
+  constructor(out: Output, signal: AbortSignal) {
     this.#out = out;
+    this.#signal = signal;
   }
 
   fail(error: unknown, about: string): void {
@@ -55,16 +57,16 @@ export class Batch {
     }
   }
 
-  /** Stops at an error that would hit every item. */
-  async run<T>(
+  /** Works on the items, one at a time unless `parallel` is given. Stops at an error that would hit every item. */
+  async each<T extends Item>(
     items: Iterable<T>,
-    { signal, parallel = 1, about }: BatchOptions<T>,
     work: (item: T) => Promise<void>,
+    { parallel = 1, about = nameOf }: { parallel?: number; about?: (item: T) => string } = {},
   ): Promise<void> {
     const queue = items[Symbol.iterator]();
     const worker = async () => {
       for (let next = queue.next(); !next.done; next = queue.next()) {
-        if (this.stopped || signal.aborted) {
+        if (this.stopped || this.#signal.aborted) {
           this.left++;
           continue;
         }
@@ -72,7 +74,7 @@ export class Batch {
           await work(next.value);
           this.done++;
         } catch (error) {
-          if (signal.aborted) return;
+          if (this.#signal.aborted) return;
           // Several items may meet it at once: one report is enough.
           if (this.#fatalReported && isFatal(error)) this.failed++;
           else this.fail(error, about(next.value));
@@ -82,7 +84,7 @@ export class Batch {
       }
     };
     await Promise.all(Array.from({ length: parallel }, worker));
-    signal.throwIfAborted();
+    this.#signal.throwIfAborted();
   }
 
   /** Throws the exit code of the whole, if anything failed. */

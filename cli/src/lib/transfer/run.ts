@@ -4,7 +4,6 @@ import type { Invocation } from '../../command.ts';
 import type { Output } from '../print/output.ts';
 import { parseCount } from '../print/quantities.ts';
 import { formatBytes, formatDuration, plural } from '../print/text.ts';
-import { Batch } from './batch.ts';
 import { Progress } from './progress/progress.ts';
 
 const FEWEST_TRANSFERS = 4;
@@ -15,20 +14,12 @@ const BYTES_AT_ONCE = 64 * 1024 * 1024;
 const VOLUMES = 16;
 
 /** The most files at once. */
-export function maxTransfers({ flags }: Invocation): number {
-  return flags.transfers === undefined
-    ? MOST_TRANSFERS
-    : parseCount('transfers', flags.transfers, MOST_TRANSFERS);
+export function maxTransfers({ flags: { transfers } }: Pick<Invocation, 'flags'>): number {
+  return transfers === undefined ? MOST_TRANSFERS : parseCount('transfers', transfers, MOST_TRANSFERS);
 }
 
-export interface Concurrency {
-  /** Files at once: few large ones, or many small ones, which mostly wait for the other side. */
-  files: number;
-  /** Volumes at once of each file. */
-  volumes: number;
-}
-
-export function concurrencyFor(invocation: Invocation, files: readonly { size: number }[]): Concurrency {
+/** Files at once (few large ones, or many small ones, which mostly wait for the other side), and volumes at once of each file. */
+export function concurrencyFor(invocation: Pick<Invocation, 'flags'>, files: readonly { size: number }[]) {
   const count = Math.max(1, files.length);
   const mean = files.reduce((sum, { size }) => sum + size, 0) / count;
   const fitting = Math.max(FEWEST_TRANSFERS, Math.floor(BYTES_AT_ONCE / Math.max(1, mean)));
@@ -39,16 +30,8 @@ export function concurrencyFor(invocation: Invocation, files: readonly { size: n
   return { files: atOnce, volumes: Math.max(1, Math.min(4, each)) };
 }
 
-export interface Totals {
-  /** Files that were transferred. */
-  files: number;
-  bytes: number;
-  /** Files that were already there. */
-  skipped: number;
-}
-
 /** Prints the last line of a command that transferred several files. */
-export function summarize(out: Output, verb: string, totals: Totals, began: number): void {
+export function summarize(out: Output, verb: string, totals: TransferRun['totals'], began: number): void {
   const { files, bytes, skipped } = totals;
   const seconds = (performance.now() - began) / 1000;
   const there = skipped > 0 ? `, ${skipped} already there` : '';
@@ -59,25 +42,20 @@ export function summarize(out: Output, verb: string, totals: Totals, began: numb
   if (out.json || files + skipped > 1) out.done('summary', fields, text);
 }
 
-/** Progress, failures and totals of a command that transfers files. */
+/** Progress and totals of a command that transfers files. */
 export class TransferRun implements Disposable {
   readonly invocation: Invocation;
   readonly progress: Progress;
-  readonly batch: Batch;
-  readonly concurrency: Concurrency;
-  readonly totals: Totals = { files: 0, bytes: 0, skipped: 0 };
-  readonly #began: number;
+  readonly journal: ReturnType<typeof openJournal>;
+  readonly concurrency: ReturnType<typeof concurrencyFor>;
+  /** `skipped`: files that were already there. */
+  readonly totals = { files: 0, bytes: 0, skipped: 0 };
 
   /** Made once nothing is asked any more: bars would be drawn over a question. */
-  constructor(
-    invocation: Invocation,
-    files: readonly { size: number }[],
-    { batch, began }: { batch?: Batch; began: number },
-  ) {
+  constructor(invocation: Invocation, files: readonly { size: number }[]) {
     this.invocation = invocation;
-    this.#began = began;
-    this.batch = batch ?? new Batch(invocation.out);
     this.concurrency = concurrencyFor(invocation, files);
+    this.journal = openJournal(invocation);
     this.progress = new Progress(invocation.out);
     this.progress.expect(files);
   }
@@ -86,22 +64,17 @@ export class TransferRun implements Disposable {
     this.progress.close();
   }
 
-  /** Work on each item; `parallel` is as many files at once as fit unless given. */
-  each<T>(
-    items: Iterable<T>,
-    about: (item: T) => string,
-    work: (item: T) => Promise<void>,
-    parallel = this.concurrency.files,
-  ): Promise<void> {
-    return this.batch.run(items, { signal: this.invocation.signal, parallel, about }, work);
+  /** Counts a file that was transferred. */
+  count(bytes: number): void {
+    this.totals.files++;
+    this.totals.bytes += bytes;
   }
 
   /** Sums up as "put 3 files", or "would put 3 files" in a dry run. */
   finish(done: string, planned = done): void {
     this.progress.close();
-    const { out, flags } = this.invocation;
-    summarize(out, flags['dry-run'] ? planned : done, this.totals, this.#began);
-    this.batch.finish();
+    const { out, flags, began } = this.invocation;
+    summarize(out, flags['dry-run'] ? planned : done, this.totals, began);
   }
 }
 

@@ -22,7 +22,7 @@ import {
   setTime,
   TargetExistsError,
 } from '@szafa/client/node';
-import { CliError, exits } from '../../../errors.ts';
+import { CliError } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
 
 /** The mode of a closed folder. The sticky bit marks one that an interrupted get has left. */
@@ -117,7 +117,7 @@ export function makeFolder(path: string, isClosed: boolean): boolean {
     if (!stats.isSymbolicLink()) throw Object.assign(error as Error, { code: 'ENOTDIR' });
     const message = `${oneLine(path)} is a symbolic link, and nothing is written through one`;
     const hint = 'remove the link, or give --output the folder it leads to';
-    throw new CliError('through-link', message, hint, exits.failed, { cause: error });
+    throw new CliError('through-link', message, hint, { cause: error });
   }
 }
 

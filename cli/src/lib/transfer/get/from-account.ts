@@ -1,16 +1,14 @@
 /** get --from and cat --from: all shares of an account are one tree, in which the newest share of a path is used. */
-import { type Journal, LinkOverError, parentOf, type ReceivedShare } from '@szafa/client/node';
+import { LinkOverError, parentOf, type ReceivedShare } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { CliError } from '../../../errors.ts';
 import { checkExclusive } from '../../../options.ts';
-import { connect } from '../../account/connection.ts';
-import { oneLine } from '../../print/text.ts';
-import { ID_COLUMNS } from '../../select/by-id.ts';
+import { type AccountInvocation, withAccount } from '../../account/connection.ts';
+import { ID_COLUMNS } from '../../print/tables.ts';
+import { oneLine, shownName, typedPath } from '../../print/text.ts';
 import { fixedPart, isPattern, namePattern } from '../../select/glob.ts';
-import { shownName, typedPath } from '../../select/paths.ts';
-import { Batch } from '../batch.ts';
-import { maxTransfers, openJournal } from '../run.ts';
-import { fetchParts, type SharedFile, type SharePart, Ticket } from './shared.ts';
+import { maxTransfers } from '../run.ts';
+import { fetchParts, loadTicket, type SharedFile, type SharePart } from './shared.ts';
 
 /** The shares of one account that can be trusted; reports the others. */
 export function trustedShares(
@@ -71,10 +69,10 @@ function findFiles(parts: readonly SharePart[], text: string): [SharePart, Share
   const base = isPattern(path) ? fixedPart(path) : parentOf(path);
   const seen = new Set<string>();
   const found = parts.map((part): [SharePart, SharedFile[]] => {
-    const files = part.files.filter(({ file: { name } }) => isNamed(name, path) && !seen.has(name));
-    for (const { file } of files) seen.add(file.name);
+    const files = part.files.filter(({ name }) => isNamed(name, path) && !seen.has(name));
+    for (const { name } of files) seen.add(name);
     const from = base === '' ? 0 : base.length + 1;
-    return [part, files.map(({ file }) => ({ file, below: file.name.slice(from) }))];
+    return [part, files.map((file) => ({ ...file, below: file.name.slice(from) }))];
   });
   if (seen.size > 0) return found;
   const hint = 'szafa shared ID shows what is in a share';
@@ -82,19 +80,15 @@ function findFiles(parts: readonly SharePart[], text: string): [SharePart, Share
 }
 
 /** Opens all shares that have not ended; one that has ended is not in the way of the others. */
-async function openAll(
-  shares: readonly ReceivedShare[],
-  server: string,
-  journal: Journal,
-  signal: AbortSignal,
-): Promise<SharePart[]> {
+async function openAll(account: AccountInvocation, shares: readonly ReceivedShare[]): Promise<SharePart[]> {
+  const { signal, szafa } = account;
   const parts: SharePart[] = [];
   let over: LinkOverError | undefined;
   for (const share of shares) {
-    const ticket = await Ticket.load(journal, server, share.id);
+    const ticket = await loadTicket(account, szafa.api.server, share.id);
     try {
       const opened = await share.open({ ticket: ticket.text, signal });
-      parts.push({ opened, ticket, files: opened.files.map((file) => ({ file, below: file.name })) });
+      parts.push({ opened, ticket, files: opened.files.map((file) => ({ ...file, below: file.name })) });
     } catch (error) {
       if (!(error instanceof LinkOverError)) throw error;
       over = error;
@@ -104,34 +98,33 @@ async function openAll(
   return parts;
 }
 
-export async function getShared(invocation: Invocation, from: string, toStdout: boolean): Promise<void> {
-  const { args, flags, out, signal } = invocation;
-  checkExclusive(flags, 'checksum', 'from');
-  const began = performance.now();
-  out.dataOnStdout = toStdout;
-  await using szafa = await connect(invocation, { keys: 'needed', transfers: maxTransfers(invocation) });
-  const shares = trustedShares(await szafa.sharedWithMe({ signal }), from, invocation);
-  const journal = openJournal(invocation);
-  const parts = await openAll(shares, szafa.api.server, journal, signal);
-  const wanted = new Map<SharePart, Map<number, SharedFile>>();
-  const batch = new Batch(out);
-  for (const arg of new Set(args)) {
-    try {
-      for (const [part, files] of findFiles(parts, arg)) {
-        const known = wanted.get(part) ?? new Map();
-        for (const one of files) known.set(one.file.number, one);
-        if (known.size > 0) wanted.set(part, known);
+const check = ({ flags }: Invocation) => checkExclusive(flags, 'checksum', 'from');
+
+export const getShared = withAccount(
+  { keys: 'needed', check, transfers: maxTransfers },
+  async (invocation) => {
+    const { args, flags, out, batch, signal, szafa } = invocation;
+    const shares = trustedShares(await szafa.sharedWithMe({ signal }), flags.from!, invocation);
+    const parts = await openAll(invocation, shares);
+    const wanted = new Map<SharePart, Map<number, SharedFile>>();
+    for (const arg of new Set(args)) {
+      try {
+        for (const [part, files] of findFiles(parts, arg)) {
+          const known = wanted.get(part) ?? new Map();
+          for (const one of files) known.set(one.number, one);
+          if (known.size > 0) wanted.set(part, known);
+        }
+      } catch (error) {
+        batch.fail(error, arg);
       }
-    } catch (error) {
-      batch.fail(error, arg);
     }
-  }
-  if (batch.failed > 0) return batch.finish();
-  const chosen = [...wanted].map(([part, files]) => ({ ...part, files: [...files.values()] }));
-  const files = chosen.flatMap((part) => part.files);
-  const single = files.length === 1 && args.length === 1 && files[0]!.file.name === typedPath(args[0]!);
-  for (const { opened } of chosen) {
-    if (opened.note) out.note('says', oneLine(opened.note), { note: opened.note });
-  }
-  await fetchParts(invocation, chosen, { journal, began, single, toStdout });
-}
+    if (batch.failed > 0) return;
+    const chosen = [...wanted].map(([part, files]) => ({ ...part, files: [...files.values()] }));
+    const files = chosen.flatMap((part) => part.files);
+    const single = files.length === 1 && args.length === 1 && files[0]!.name === typedPath(args[0]!);
+    for (const { opened } of chosen) {
+      if (opened.note) out.note('says', oneLine(opened.note), { note: opened.note });
+    }
+    await fetchParts(invocation, chosen, single);
+  },
+);

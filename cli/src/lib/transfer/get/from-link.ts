@@ -3,39 +3,34 @@ import { LinkVisit, parseLink } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { UsageError } from '../../../errors.ts';
 import { clientOptions, normalizeServer } from '../../account/connection.ts';
-import { readSecret } from '../../account/questions.ts';
+import { readSecret } from '../../account/secrets.ts';
 import { oneLine } from '../../print/text.ts';
-import { maxTransfers, openJournal } from '../run.ts';
-import { fetchParts, Ticket } from './shared.ts';
+import { maxTransfers } from '../run.ts';
+import { fetchParts, loadTicket } from './shared.ts';
 import { STDOUT } from './stdout.ts';
 
 export async function getLink(invocation: Invocation, link: string): Promise<void> {
   const { flags, settings, out, signal } = invocation;
-  const began = performance.now();
   if (flags.checksum) throw new UsageError('--checksum cannot be combined with a link', 'omit --checksum');
   const address = parseLink(link);
   const server = normalizeServer(address.server);
-  const toStdout = flags.output === STDOUT;
-  out.dataOnStdout = toStdout;
+  out.dataOnStdout = flags.output === STDOUT;
   const { options, close } = clientOptions(invocation, server, maxTransfers(invocation));
   try {
-    const journal = openJournal(invocation);
-    const ticket = await Ticket.load(journal, server, address.id);
+    const ticket = await loadTicket(invocation, server, address.id);
     const { engine, transport, retry, onRetry } = options;
-    const visit = await LinkVisit.begin(
-      { ...address, server },
-      { engine, transport, retry, onRetry, ticket: ticket.text, signal },
-    );
+    const connection = { engine, transport, retry, onRetry, ticket: ticket.text, signal };
+    const visit = await LinkVisit.begin({ ...address, server }, connection);
     const source = settings.linkPassphrase;
     const passphrase = visit.needsPassphrase
       ? await readSecret({ source, what: 'passphrase of the link', signal })
       : undefined;
     const opened = await visit.open(passphrase);
     if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
-    const files = opened.files.map((file) => ({ file, below: file.name }));
+    const files = opened.files.map((file) => ({ ...file, below: file.name }));
     // A folder goes below --output, even if it is alone.
     const single = files.length === 1 && !files[0]!.below.endsWith('/');
-    await fetchParts(invocation, [{ opened, ticket, files }], { journal, began, single, toStdout });
+    await fetchParts(invocation, [{ opened, ticket, files }], single);
   } finally {
     await close();
   }

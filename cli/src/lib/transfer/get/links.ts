@@ -1,7 +1,7 @@
 import { linkSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { diskPath, type KeptTime, type LocalState, pathText, setLinkTime } from '@szafa/client/node';
-import { CliError, exits } from '../../../errors.ts';
+import { CliError } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
 import { hiddenName, inTheWay } from './disk.ts';
 
@@ -48,7 +48,7 @@ export function makeLink(
   } catch (cause) {
     if (!LINKLESS.has((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
     const hint = 'choose another place with --output';
-    throw new CliError('no-links', 'this disk has no symbolic links', hint, exits.failed, { cause });
+    throw new CliError('no-links', 'this disk has no symbolic links', hint, { cause });
   }
   try {
     setLinkTime(made, time);

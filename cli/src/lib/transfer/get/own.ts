@@ -1,35 +1,58 @@
-import type { RemoteFile, Szafa } from '@szafa/client/node';
-import { isDelivered, openSelected, type SelectedFile, sealedBelow } from '../../select/selection.ts';
+import type { Attributes, RemoteFile } from '@szafa/client/node';
+import { type AccountInvocation, withAccount } from '../../account/connection.ts';
+import {
+  isDelivered,
+  openSelected,
+  type SelectedFile,
+  type SelectedFolder,
+  sealedBelow,
+  selectFiles,
+} from '../../select/selection.ts';
+import { maxTransfers, TransferRun } from '../run.ts';
+import { Destination, targetFor } from './destination.ts';
 import { checkLink, type WrittenFile, writtenFile } from './links.ts';
-import { type Download, type DownloadWriter, stateOf } from './write.ts';
+import { type Download, DownloadWriter, stateOf } from './write.ts';
 
-export interface PendingLink extends Download {
+interface PendingLink extends Download {
   file: SelectedFile;
   remote: RemoteFile;
   target: string;
 }
 
-/** Downloads the account's own files. */
-export class OwnDownloads {
-  readonly #szafa: Szafa;
-  readonly #writer: DownloadWriter;
-  /** Symbolic links are made last: until then none is in the way of a file. */
-  readonly links: PendingLink[] = [];
+/** Downloads files of the account. Symbolic links are left in `links`: while there are none, none is in the way of a file. */
+function fileReceiver(account: AccountInvocation, writer: DownloadWriter, links: PendingLink[]) {
+  const { run, destination } = writer;
   /** The first name of each file that has several, once it is written. */
-  readonly #firstNames = new Map<string, Promise<WrittenFile | undefined>>();
+  const firstNames = new Map<string, Promise<WrittenFile | undefined>>();
 
-  constructor(szafa: Szafa, writer: DownloadWriter) {
-    this.#szafa = szafa;
-    this.#writer = writer;
+  /**
+   * Of several names of one file, writes the first and links the others to it. Never to a file that existed before: it may have
+   * other bytes, belong to another user, or have names elsewhere.
+   */
+  async function asOneFile(
+    { metadata }: RemoteFile,
+    path: string,
+    write: (first?: WrittenFile) => Promise<boolean>,
+  ): Promise<unknown> {
+    const { hardlink, size, mtime, nanos, mode } = metadata;
+    if (hardlink === undefined || isDelivered(metadata) || account.flags['dry-run']) return write();
+    const key = [hardlink, size, mtime, nanos, mode].join();
+    const pending = firstNames.get(key);
+    // Without an await if there is none, so that only one name is the first.
+    const first = pending && (await pending);
+    if (first) return write(first);
+    const writing = write();
+    const written = (isWritten: boolean) => (isWritten ? writtenFile(path) : undefined);
+    const noted = writing.then(written).catch(() => undefined);
+    firstNames.set(key, noted);
+    return writing;
   }
 
-  async receive(file: SelectedFile): Promise<void> {
-    const { run, destination } = this.#writer;
-    const { invocation } = run;
-    await run.progress.track(file.path, file.entry.size, async (update) => {
+  return (file: SelectedFile): Promise<void> =>
+    run.progress.track(file.path, file.entry.size, async (update) => {
       // Before it is opened, so that numbers are given in the order of the files.
       const claimed = file.entry.verified ? destination.claim(file.below) : undefined;
-      const remote = await openSelected(this.#szafa, file, invocation);
+      const remote = await openSelected(account, file);
       const { link, size } = remote.metadata;
       update({ done: 0, total: size });
       const below = sealedBelow(file, remote.metadata);
@@ -37,49 +60,68 @@ export class OwnDownloads {
       const fields = { file_id: file.entry.fileId, from: file.path };
       const download: Download = { fields, path, below, size };
       if (link !== undefined) {
-        this.links.push({ ...download, size: 0, file, remote, target: link });
+        links.push({ ...download, size: 0, file, remote, target: link });
         return;
       }
       const open = async () => remote;
       const options = { onProgress: update, countVolumes: true } as const;
-      await this.#asOneFile(remote, path, async (first) => {
-        const state = await stateOf(path, remote.metadata, open, { ...invocation, destination });
-        return this.#writer.write(download, state, open, { ...options, first });
+      await asOneFile(remote, path, async (first) => {
+        const state = await stateOf(path, remote.metadata, open, { ...account, destination });
+        return writer.write(download, state, open, { ...options, first });
       });
     });
-  }
+}
 
-  /**
-   * Of several names of one file, writes the first and links the others to it. Never to a file that existed before: it may have
-   * other bytes, belong to another user, or have names elsewhere.
-   */
-  async #asOneFile(
-    { metadata }: RemoteFile,
-    path: string,
-    write: (first?: WrittenFile) => Promise<boolean>,
-  ): Promise<unknown> {
-    const { hardlink, size, mtime, nanos, mode } = metadata;
-    const { flags } = this.#writer.run.invocation;
-    if (hardlink === undefined || isDelivered(metadata) || flags['dry-run']) return write();
-    const key = [hardlink, size, mtime, nanos, mode].join();
-    const pending = this.#firstNames.get(key);
-    // Without an await if there is none, so that only one name is the first.
-    const first = pending && (await pending);
-    if (first) return write(first);
-    const writing = write();
-    const written = (isWritten: boolean) => (isWritten ? writtenFile(path) : undefined);
-    this.#firstNames.set(
-      key,
-      writing.then(written).catch(() => undefined),
-    );
-    return writing;
-  }
+/** Gives new folders their modes and times, the deepest first: a folder may be closed to everyone again. */
+async function finishFolders(
+  { batch, signal, szafa }: AccountInvocation,
+  { destination, run }: DownloadWriter,
+  recorded: readonly SelectedFolder[],
+): Promise<void> {
+  // Folders are not counted: their files are.
+  const { done } = batch;
+  const about = ({ below }: SelectedFolder) => below;
+  const depth = ({ below }: SelectedFolder) => below.split('/').length;
+  const unfinished = recorded
+    .filter(({ below }) => destination.isUnfinished(below))
+    .sort((a, b) => depth(b) - depth(a));
+  const attributes = new Map<SelectedFolder, Attributes>();
+  const readOne = async (folder: SelectedFolder) => {
+    attributes.set(folder, await szafa.folderAttributes(folder, { signal }));
+  };
+  await batch.each(unfinished, readOne, { parallel: run.concurrency.files, about });
+  const known = unfinished.filter((folder) => attributes.has(folder));
+  const finish = async (folder: SelectedFolder) => destination.finish(folder.below, attributes.get(folder)!);
+  await batch.each(known, finish, { about });
+  batch.done = done;
+}
 
-  /** Makes a link, after all files. */
-  async receiveLink({ file, remote, target, ...download }: PendingLink): Promise<void> {
-    const { destination } = this.#writer;
+export const getOwn = withAccount({ keys: 'needed', transfers: maxTransfers }, async (account) => {
+  const { flags, out, batch, lookup } = account;
+  const { files, emptyFolders, recorded, single } = selectFiles(await lookup.tree(), account);
+  const entries = files.map(({ entry }) => entry);
+  using run = new TransferRun(account, entries);
+  const closed = new Set(recorded.map(({ below }) => below));
+  const destination = new Destination(await targetFor(flags.output, single), out, {
+    ...{ dryRun: flags['dry-run'], own: true },
+    isClosed: (below) => closed.has(below),
+  });
+  const writer = new DownloadWriter(run, destination);
+  const links: PendingLink[] = [];
+  await batch.each(files, fileReceiver(account, writer, links), { parallel: run.concurrency.files });
+  const makeEmpty = async ({ below }: SelectedFolder) => writer.makeFolder(below, { from: below });
+  await batch.each(emptyFolders, makeEmpty, { about: ({ below }) => below });
+  // After all folders, so that no link is in the way. A link counts when it is made.
+  batch.done -= links.length;
+  const makeLink = async ({ file, remote, target, ...download }: PendingLink) => {
     // The account's own links may lead anywhere, as they did.
     if (isDelivered(remote.metadata)) checkLink(download.path, target, destination.localFolder(file.top));
-    this.#writer.writeLink(download, target, remote.metadata);
+    writer.writeLink(download, target, remote.metadata);
+  };
+  await batch.each(links, makeLink, { about: ({ file }) => file.path });
+  await finishFolders(account, writer, recorded);
+  if (files.length + emptyFolders.length === 0 && batch.failed === 0) {
+    out.note('empty', 'there is nothing to download: the folder is empty');
   }
-}
+  run.finish('got', 'would get');
+});

@@ -1,5 +1,5 @@
 import type { ReadableHeader, RemoteFile } from '@szafa/client/node';
-import { CliError, exits } from '../../../errors.ts';
+import { CliError } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
 
 /** The value of --output for standard output. */
@@ -14,7 +14,7 @@ function writeOut(bytes: Uint8Array): Promise<void> {
 function outputError(cause: NodeJS.ErrnoException): Error {
   if (cause.code !== 'EPIPE') return cause;
   const hint = 'the program at the other end of the pipe ended early';
-  return new CliError('output-closed', 'standard output was closed', hint, exits.failed, { cause });
+  return new CliError('output-closed', 'standard output was closed', hint, { cause });
 }
 
 /** Write errors come in the callbacks; without a listener the event would end the process. */

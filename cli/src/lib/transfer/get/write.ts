@@ -3,7 +3,6 @@ import {
   diskPath,
   downloadToFile,
   fileSource,
-  type Journal,
   type KeptTime,
   type LocalState,
   localState,
@@ -61,12 +60,10 @@ export async function stateOf(
 export class DownloadWriter {
   readonly run: TransferRun;
   readonly destination: Destination;
-  readonly #journal: Journal;
 
-  constructor(run: TransferRun, destination: Destination, journal: Journal) {
+  constructor(run: TransferRun, destination: Destination) {
     this.run = run;
     this.destination = destination;
-    this.#journal = journal;
   }
 
   #skip({ fields, path }: Download): void {
@@ -77,8 +74,7 @@ export class DownloadWriter {
 
   #report({ fields, path, size }: Download, more: Record<string, unknown> = {}, text = ''): void {
     const { flags, out } = this.run.invocation;
-    this.run.totals.files++;
-    this.run.totals.bytes += size;
+    this.run.count(size);
     const line = `${oneLine(path)}  ${formatBytes(size)}${text}`;
     if (!flags['dry-run']) out.done('downloaded', { ...fields, path, size, ...more }, `got ${line}`);
     else out.done('planned', { action: 'download', ...fields, path, size }, `would get ${line}`);
@@ -129,7 +125,7 @@ export class DownloadWriter {
     const { out, signal } = this.run.invocation;
     const { path } = download;
     const { resumed, there } = await downloadToFile(remote, path, {
-      ...{ ...options, journal: this.#journal, parallel: this.run.concurrency.volumes, signal },
+      ...{ ...options, journal: this.run.journal, parallel: this.run.concurrency.volumes, signal },
       onWait: () =>
         out.note('waiting', `${oneLine(path)} is being written by another szafa; waiting for it`, { path }),
     });

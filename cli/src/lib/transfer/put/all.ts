@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Szafa } from '@szafa/client/node';
 import { plural } from '../../print/text.ts';
-import { Lookup } from '../../select/lookup.ts';
+import { createLookup } from '../../select/lookup.ts';
 import type { PlannedFile } from '../../select/plan.ts';
 import type { Put } from './context.ts';
 import { putOne } from './file.ts';
@@ -21,11 +21,10 @@ export function uploadLock({ api, username }: Szafa, to: string): string {
  * resumed. The server is listed after the locks are taken, so that nothing comes in between.
  */
 export async function putAll(put: Put, files: PlannedFile[], parallel: number): Promise<void> {
-  const { run, szafa, journal } = put;
-  const { batch } = run;
-  const { out, signal } = run.invocation;
-  const { locks } = journal;
-  let pending = files.map((file) => ({ file, lock: uploadLock(szafa, file.to) }));
+  const { run, szafa } = put;
+  const { out, batch, signal } = run.invocation;
+  const { locks } = run.journal;
+  let pending = files.map((file) => ({ file, path: file.path, lock: uploadLock(szafa, file.to) }));
   let isReported = false;
   while (pending.length > 0) {
     signal.throwIfAborted();
@@ -45,11 +44,9 @@ export async function putAll(put: Put, files: PlannedFile[], parallel: number): 
       await sleep(RETRY_LOCK_MS);
       continue;
     }
-    put.lookup = new Lookup(szafa, signal);
-    await checkOrigins(
-      put,
-      now.map(({ file }) => file),
-    );
+    put.lookup = createLookup(szafa, signal);
+    const files = now.map(({ file }) => file);
+    await checkOrigins(put, files);
     const finished: string[] = [];
     let timer: NodeJS.Timeout | undefined;
     const release = () => {
@@ -72,7 +69,7 @@ export async function putAll(put: Put, files: PlannedFile[], parallel: number): 
       }
     };
     try {
-      await run.each(now, ({ file }) => file.path, work, parallel);
+      await batch.each(now, work, { parallel });
     } finally {
       clearTimeout(timer);
       await locks.release(taken);

@@ -1,4 +1,4 @@
-import type { Journal, Szafa, TransferLocks } from '@szafa/client/node';
+import type { Szafa } from '@szafa/client/node';
 import type { Lookup } from '../../select/lookup.ts';
 import type { Origins } from '../../select/origin.ts';
 import type { PlannedFile } from '../../select/plan.ts';
@@ -10,7 +10,6 @@ import type { Hardlinks } from './hardlinks.ts';
 export interface Put {
   run: TransferRun;
   szafa: Szafa;
-  journal: Journal & { locks: TransferLocks };
   /** The server's tree, listed after the files under way were locked. */
   lookup: Lookup;
   /** Paths on the server of all files of this command. */

@@ -11,7 +11,7 @@ import {
 } from '@szafa/client/node';
 import { plural } from '../../print/text.ts';
 import { type ReadableVersion, versionsAt } from '../../select/existing.ts';
-import { Lookup } from '../../select/lookup.ts';
+import { createLookup } from '../../select/lookup.ts';
 import type { PlannedFile } from '../../select/plan.ts';
 import type { Put } from './context.ts';
 import { NO_BYTES } from './send.ts';
@@ -21,15 +21,15 @@ const PARALLEL = 4;
 /** Looks again at the paths of all uploaded files, now that the files of other devices are listed too. */
 export async function removeDuplicates(put: Put): Promise<void> {
   const { szafa, uploaded, run } = put;
-  const { out, signal } = run.invocation;
-  const lookup = new Lookup(szafa, signal);
+  const { out, batch, signal } = run.invocation;
+  const lookup = createLookup(szafa, signal);
   const look = async (file: PlannedFile) => {
     const tree = await lookup.near(file.to);
     const node = tree.file(file.to);
     if (!node || recordsOf(node).length < 2) return;
     await removeDuplicatesOf(put, file, await versionsAt(szafa, file.to, tree, signal));
   };
-  if (!run.batch.stopped) await tolerate(signal, () => forEach(uploaded, PARALLEL, look));
+  if (!batch.stopped) await tolerate(signal, () => forEach(uploaded, PARALLEL, look));
   if (put.duplicates === 0) return;
   const message = `another device uploaded ${plural(put.duplicates, 'file')} of these at the same time; the second copies were removed`;
   out.note('duplicates', message, { files: put.duplicates });

@@ -213,5 +213,5 @@ async function putFolder(put: Put, file: PlannedFile & { kind: 'folder' }, tree:
   if (flags['dry-run']) return planUpload(run, { path, to, size: 0 });
   out.done('folder', { path, to }, `put ${oneLine(to)}`);
   run.progress.start(to, 0).end(true);
-  run.totals.files++;
+  run.count(0);
 }

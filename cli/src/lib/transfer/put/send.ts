@@ -1,5 +1,6 @@
 import { type AttributesChange, type ByteStream, bytesSource, type Source } from '@szafa/client/node';
-import { CliError, exits } from '../../../errors.ts';
+import type { Invocation } from '../../../command.ts';
+import { CliError } from '../../../errors.ts';
 import { explain } from '../../../explain.ts';
 import { parseSize } from '../../print/quantities.ts';
 import { formatBytes, oneLine } from '../../print/text.ts';
@@ -25,7 +26,7 @@ export async function send(
   file: PlannedFile,
   attributes: SentAttributes,
 ): Promise<void> {
-  const { run, szafa, journal, pull } = put;
+  const { run, szafa, pull } = put;
   const { flags, out, signal } = run.invocation;
   const { path, to, origin, size: planned } = file;
   if (flags['dry-run']) return planUpload(run, { path, to, size: planned });
@@ -36,10 +37,10 @@ export async function send(
       ...attributes,
       ...(file.kind === 'link' && { link: file.target }),
       source: origin,
-      volumeSize: volumeSize(run),
+      volumeSize: volumeSize(run.invocation),
       plainName: flags['plain-names'],
       parallel: run.concurrency.volumes,
-      journal,
+      journal: run.journal,
       pull: pull && hostFor(pull, szafa.api.server),
       signal,
       onProgress,
@@ -49,15 +50,14 @@ export async function send(
     throw pull && !signal.aborted ? explainPull(error) : error;
   });
   put.uploaded.push(file);
-  run.totals.files++;
-  run.totals.bytes += size;
+  run.count(size);
   const again = resumed > 0 ? `, ${resumed} of ${volumes} volumes were already there` : '';
   const fields = { path, to, file_id: fileId, size, stored_size: storedSize, volumes, resumed };
   out.done('uploaded', fields, `put ${oneLine(to)}  ${formatBytes(size)}  ${oneLine(fileId)}${again}`);
-  if (grown) noteGrown(run, path, size);
+  if (grown) noteGrown(run.invocation, path, size);
 }
 
-export function volumeSize({ invocation: { flags } }: Pick<TransferRun, 'invocation'>): number | undefined {
+export function volumeSize({ flags }: Invocation): number | undefined {
   const text = flags['volume-size'];
   return text === undefined ? undefined : parseSize('volume-size', text);
 }
@@ -66,17 +66,16 @@ export function volumeSize({ invocation: { flags } }: Pick<TransferRun, 'invocat
 export function planUpload(run: TransferRun, file: { path: string; to: string; size: number }): void {
   const { to, size } = file;
   run.progress.start(to, size).end(true);
-  run.totals.files++;
-  run.totals.bytes += size;
+  run.count(size);
   const text = `would put ${oneLine(to)}${to.endsWith('/') ? '' : `  ${formatBytes(size)}`}`;
   run.invocation.out.done('planned', { action: 'upload', ...file }, text);
 }
 
 /** Reports a file that was stored as it was when reading began; the exit code tells as well. */
-export function noteGrown({ batch, invocation }: TransferRun, path: string, size: number): void {
+export function noteGrown({ batch, out }: Invocation, path: string, size: number): void {
   batch.partial++;
   const message = `${oneLine(path)} has grown since its upload began: its first ${formatBytes(size)} are stored`;
-  invocation.out.warning('grown', message, { path, size });
+  out.warning('grown', message, { path, size });
 }
 
 /** If the server could not fetch, the remedy is to send. */
@@ -84,7 +83,7 @@ function explainPull(error: unknown): unknown {
   const { code, message } = explain(error);
   if (code !== 'conflict' && code !== 'server') return error;
   const hint = 'run the same command without --pull to send what is missing';
-  return new CliError('pull', message, hint, exits.failed, { cause: error });
+  return new CliError('pull', message, hint, { cause: error });
 }
 
 /**

@@ -1,14 +1,15 @@
 /** put --to LINK, for a file request: needs no account. */
-import { lastOf, parseRequest, RequestVisit } from '@szafa/client/node';
+import { type FileSource, lastOf, parseRequest, RequestVisit } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { CliError, UsageError } from '../../../errors.ts';
 import { clientOptions, normalizeServer } from '../../account/connection.ts';
 import { formatBytes, formatTime, oneLine, plural } from '../../print/text.ts';
 import { collectFiles, type PlannedFile } from '../../select/plan.ts';
-import { Batch } from '../batch.ts';
-import { concurrencyFor, openJournal, TransferRun } from '../run.ts';
+import { concurrencyFor, TransferRun } from '../run.ts';
 import { whileChanging } from './file.ts';
 import { noteGrown, volumeSize } from './send.ts';
+
+type OnProgress = (progress: { done: number; total?: number | undefined }) => void;
 
 const NOT_FOR_REQUESTS = [
   ...(['dir', 'pull', 'force', 'skip-existing', 'both', 'checksum', 'plain-names'] as const),
@@ -25,17 +26,15 @@ function checkUsage({ args, flags }: Invocation): void {
 }
 
 export async function putToRequest(invocation: Invocation, link: string): Promise<void> {
-  const { flags, out, signal } = invocation;
+  const { flags, out, batch, signal } = invocation;
   checkUsage(invocation);
   const address = parseRequest(link);
-  const began = performance.now();
-  const batch = new Batch(out);
-  const files = (await collectFiles(invocation, batch)).filter(({ kind }) => kind === 'file');
+  const files = (await collectFiles(invocation)).filter(({ kind }) => kind === 'file');
   if (files.length === 0) {
     if (batch.failed === 0) out.note('empty', 'there is nothing to upload');
-    return batch.finish();
+    return;
   }
-  volumeSize({ invocation });
+  const bytes = volumeSize(invocation);
   const server = normalizeServer(address.server);
   const { options, close } = clientOptions(invocation, server, concurrencyFor(invocation, files).files);
   try {
@@ -43,37 +42,35 @@ export async function putToRequest(invocation: Invocation, link: string): Promis
     const connection = { engine, transport, retry, onRetry, signal };
     const visit = await RequestVisit.begin({ ...address, server }, connection);
     showLimits(invocation, visit);
-    using run = new TransferRun(invocation, files, { batch, began });
-    const journal = openJournal(invocation);
+    using run = new TransferRun(invocation, files);
+    const { journal, concurrency } = run;
+    const upload = async (path: string, name: string, source: FileSource, onProgress: OnProgress) => {
+      const onWait = () => {
+        const message = `${oneLine(path)} is being uploaded by another szafa; waiting for it`;
+        out.note('waiting', message, { path });
+      };
+      const { resumed, size, grown } = await visit.upload(source, {
+        ...{ name, mtime: source.mtime, volumeSize: bytes, parallel: concurrency.volumes },
+        ...{ journal, signal, onProgress, onWait },
+      });
+      const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
+      const text = `put ${oneLine(name)}  ${formatBytes(size)}${again}`;
+      out.done('uploaded', { path, name, size, resumed }, text);
+      if (grown) noteGrown(invocation, path, size);
+    };
     const work = async ({ path, to }: PlannedFile) => {
-      const name = flags.name === undefined ? lastOf(to) : flags.name;
+      const name = flags.name ?? lastOf(to);
       await whileChanging(path, signal, async (source) => {
-        const { size, mtime } = source;
+        const { size } = source;
         await run.progress.track(name, size, async (onProgress) => {
-          if (flags['dry-run']) {
-            if (!visit.takes(size)) throw limitReached();
-            out.done('planned', { action: 'upload', path, name, size }, `would put ${oneLine(name)}`);
-            return;
-          }
-          const uploaded = await visit.upload(source, {
-            ...{ name, mtime, volumeSize: volumeSize(run), parallel: run.concurrency.volumes },
-            ...{ journal, signal, onProgress },
-            onWait: () => {
-              const message = `${oneLine(path)} is being uploaded by another szafa; waiting for it`;
-              out.note('waiting', message, { path });
-            },
-          });
-          const { resumed, size: stored, grown } = uploaded;
-          const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
-          const text = `put ${oneLine(name)}  ${formatBytes(stored)}${again}`;
-          out.done('uploaded', { path, name, size: stored, resumed }, text);
-          if (grown) noteGrown(run, path, stored);
+          if (!flags['dry-run']) return upload(path, name, source, onProgress);
+          if (!visit.takes(size)) throw limitReached();
+          out.done('planned', { action: 'upload', path, name, size }, `would put ${oneLine(name)}`);
         });
-        run.totals.files++;
-        run.totals.bytes += size;
+        run.count(size);
       });
     };
-    await run.each(files, ({ path }) => path, work);
+    await batch.each(files, work, { parallel: concurrency.files });
     run.finish('put', 'would put');
   } finally {
     await close();

@@ -21,29 +21,14 @@ export interface StoreFacts {
 /** More than two, because a late write to the store may restore an older mark. */
 const MARKS = 8;
 
-interface Row {
-  store_id: string;
-  service_id: string;
-  confirmed: number;
-  custody_marks: string;
-  contested_at: number | null;
-  read_only_at: number | null;
-}
+type Row = Omit<StoreFacts, 'confirmed' | 'marks'> & { confirmed: number; marks: string };
 
 export class StoreRecord extends Queries {
   async get(): Promise<StoreFacts> {
-    const [row] = await this.sql.query<Row>(
-      'SELECT store_id, service_id, confirmed, custody_marks, contested_at, read_only_at FROM store',
-    );
-    const { store_id, service_id, confirmed, custody_marks, contested_at, read_only_at } = row!;
-    return {
-      id: store_id,
-      serviceId: service_id,
-      confirmed: confirmed === 1,
-      marks: custody_marks.split(' ').filter(Boolean),
-      contestedAt: contested_at,
-      readOnlyAt: read_only_at,
-    };
+    const text = `SELECT store_id AS id, service_id AS "serviceId", confirmed, custody_marks AS marks,
+        contested_at AS "contestedAt", read_only_at AS "readOnlyAt" FROM store`;
+    const row = (await this.sql.query<Row>(text))[0]!;
+    return { ...row, confirmed: row.confirmed === 1, marks: row.marks.split(' ').filter(Boolean) };
   }
 
   /** Turns read-only mode on or off; false if nothing changed. Uploads do not age while it is on. */
@@ -79,9 +64,9 @@ export class StoreRecord extends Queries {
   /** Also keeps `found`, the mark in the store, in case the new one never reaches the store. */
   addMark(mark: string, found: string | undefined): Promise<void> {
     return this.sql.transaction(async (tx) => {
-      const text = `SELECT custody_marks FROM store ${tx.dialect.forUpdate}`;
-      const [row] = await tx.query<Pick<Row, 'custody_marks'>>(text);
-      const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.custody_marks.split(' ')]);
+      const text = `SELECT custody_marks AS marks FROM store ${tx.dialect.forUpdate}`;
+      const [row] = await tx.query<Pick<Row, 'marks'>>(text);
+      const kept = new Set([mark, ...(found === undefined ? [] : [found]), ...row!.marks.split(' ')]);
       await tx.execute('UPDATE store SET custody_marks = ?', [...kept].slice(0, MARKS).join(' '));
     });
   }

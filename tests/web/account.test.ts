@@ -221,7 +221,7 @@ test('an account from its recovery key to its end, in one visit', async () => {
   };
   const mistyped = `${second.slice(0, -1)}${second.endsWith('0') ? '1' : '0'}`;
   await recover(mistyped);
-  await alert(page, /mistyped/);
+  await alert(page, /check for typing mistakes/);
   await recover(sheet);
   await alert(page, /Wrong username or recovery key/);
   await recover(second.toLowerCase().replaceAll('-', ' '));

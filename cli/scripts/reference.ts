@@ -14,9 +14,13 @@ const plain = (text: string) => text.replace(/[*<|]/g, '\\$&');
 
 function commandMarkdown([name, entry]: [string, CommandEntry]): string {
   const { summary, usage = '', details = [], examples } = entry;
-  const paragraphs = details.map((text) =>
-    text === PATHS ? '`PATH` is a path, a pattern or an ID: see [paths](#paths-and-patterns).' : plain(text),
-  );
+  const paragraphs = [details]
+    .flat()
+    .map((text) =>
+      text === PATHS
+        ? '`PATH` is a path, a pattern or an ID: see [paths](#paths-and-patterns).'
+        : plain(text),
+    );
   const options = ownOptions(entry).map(
     ([option, about]) => `- \`${optionTerm(option, about)}\`: ${plain(about.help)}`,
   );
@@ -75,7 +79,7 @@ function commandRoff([name, entry]: [string, CommandEntry]): string[] {
   return [
     `.SS ${roff(usageLine(name, entry))}`,
     roff(`${capital(entry.summary)}.`),
-    ...(entry.details ?? []).flatMap((text) => ['.PP', roff(text)]),
+    ...[entry.details ?? []].flat().flatMap((text) => ['.PP', roff(text)]),
     ...ownOptions(entry).flatMap(roffOption),
     '.PP',
     '.EX',

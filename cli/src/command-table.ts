@@ -8,7 +8,7 @@ const shellCommands: CommandTable = {
   completion: {
     usage: 'bash|zsh|fish',
     summary: 'print a completion script for a shell',
-    details: ['With a stored session the scripts also complete paths on the server.'],
+    details: 'With a stored session the scripts also complete paths on the server.',
     examples: [
       'source <(szafa completion bash)  # in ~/.bashrc',
       'szafa completion zsh > ~/.zfunc/_szafa  # in a folder of $fpath',

@@ -25,8 +25,8 @@ export interface CommandEntry {
   /** The arguments after the command's name; their number follows from it. */
   usage?: string;
   summary: string;
-  /** Paragraphs below the summary. */
-  details?: string[];
+  /** A paragraph, or several, below the summary. */
+  details?: string | string[];
   options?: OwnName[];
   /** Other letters for options, as in `ls -R`. */
   shorts?: Partial<Record<OwnName, string>>;

@@ -10,15 +10,19 @@ export interface Explanation {
   exit: Exit;
 }
 
-/** The server's own words. */
-const DISABLED = 'this account is disabled';
-const READ_ONLY = 'the server is read-only for now';
-const LOST = 'no such volume';
-
 const FROM_COPY =
   'If you have a copy, put it with --force; and tell the operator, whose szafa-server fsck finds such files';
 const ANOTHER_PLACE = 'choose another place with --output';
 const FREE_SPACE = 'free some space, then run the same command again';
+
+const QUOTA_HINT = 'free some space: szafa trash empty, or szafa rm --now; szafa quota shows what is left';
+
+/** Hints for messages of the server. */
+const messageHints = new Map([
+  ['this account is disabled', 'ask the operator of the server; none of your files were deleted'],
+  ['no such volume', `the server has lost a part of this file. ${FROM_COPY}`],
+  ['the server is read-only for now', 'the server is being maintained; try again later'],
+]);
 
 /** Errors of the operating system. */
 const system: Record<string, [message: string, hint: string]> = {
@@ -48,37 +52,25 @@ function isSzafaError(error: Error): error is SzafaError {
   return typeof code === 'string' && !isSystemError(error) && !code.startsWith('ERR_');
 }
 
+const apiHints: Record<ApiError['kind'], string> = {
+  unauthorized: 'log in again: szafa login',
+  forbidden:
+    'it belongs to another account, or the token or the server does not allow this; szafa whoami shows who you are',
+  'out-of-scope': 'szafa token list, in a session with full access, shows what this token may do',
+  'not-found': 'it may have been deleted in the meantime; szafa ls shows what is there',
+  conflict: 'check with szafa ls, then try again',
+  'too-large': 'use fewer, larger volumes: --volume-size 64M',
+  'rate-limited': 'wait and try again',
+  'no-space': "the server's disk is full: tell its operator, then run the same command again",
+  server: 'the server has a problem; its log says more. Run the same command again',
+  'bad-request': 'a name may be too long, or not allowed by the server: choose another one',
+  unexpected: 'is the address right, and is it a szafa server?',
+};
+
 function apiHint({ kind, message, retryAfter }: ApiError): string {
-  switch (kind) {
-    case 'unauthorized':
-      return 'log in again: szafa login';
-    case 'forbidden':
-      if (message === DISABLED) return 'ask the operator of the server; none of your files were deleted';
-      return 'it belongs to another account, or the token or the server does not allow this; szafa whoami shows who you are';
-    case 'out-of-scope':
-      return 'szafa token list, in a session with full access, shows what this token may do';
-    case 'not-found':
-      if (message === LOST) return `the server has lost a part of this file. ${FROM_COPY}`;
-      return 'it may have been deleted in the meantime; szafa ls shows what is there';
-    case 'conflict':
-      return 'check with szafa ls, then try again';
-    case 'too-large':
-      return 'use fewer, larger volumes: --volume-size 64M';
-    case 'rate-limited':
-      return `wait ${Math.ceil(retryAfter ?? 60)} s and try again`;
-    case 'no-space':
-      if (message.includes('quota')) {
-        return 'free some space: szafa trash empty, or szafa rm --now; szafa quota shows what is left';
-      }
-      return "the server's disk is full: tell its operator, then run the same command again";
-    case 'server':
-      if (message === READ_ONLY) return 'the server is being maintained; try again later';
-      return 'the server has a problem; its log says more. Run the same command again';
-    case 'bad-request':
-      return 'a name may be too long, or not allowed by the server: choose another one';
-    default:
-      return 'is the address right, and is it a szafa server?';
-  }
+  if (kind === 'rate-limited') return `wait ${Math.ceil(retryAfter ?? 60)} s and try again`;
+  if (kind === 'no-space' && message.includes('quota')) return QUOTA_HINT;
+  return messageHints.get(message) ?? apiHints[kind];
 }
 
 const causeCode = ({ cause }: Error) => (cause as NodeJS.ErrnoException | undefined)?.code ?? '';

@@ -101,7 +101,7 @@ export function commandHelp(name: string): string {
     ...wrap(`szafa ${name}: ${entry.summary}`),
     '',
     `usage: ${usageLine(name, entry)}`,
-    ...(entry.details ?? []).flatMap((text) => ['', ...wrap(text)]),
+    ...[entry.details ?? []].flat().flatMap((text) => ['', ...wrap(text)]),
     ...(own.length > 0 ? ['', 'options:', ...table(own.map(optionRow))] : []),
     '',
     'options of every command:',

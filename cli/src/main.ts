@@ -32,8 +32,8 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
     const settings = readSettings(parsed.flags, process.env);
     const command = await entry.load();
     if (!entry.needsNoConfig) {
-      const { SessionStore } = await import('./lib/account/session-store.ts');
-      new SessionStore(settings.config, out).prepare();
+      const { sessionStore } = await import('./lib/account/session-store.ts');
+      sessionStore({ settings, out }).prepare();
     }
     const { Batch } = await import('./lib/transfer/batch.ts');
     const batch = new Batch(out, signal);

@@ -15,7 +15,7 @@ import {
 } from '@szafa/client/node';
 import { layoutOf, sealVolume, totalSha256 } from '@szafa/format';
 import type { Invocation } from '../src/command.ts';
-import { PasswordMode } from '../src/lib/account/secrets.ts';
+import { passwordMode } from '../src/lib/account/secrets.ts';
 import { Output } from '../src/lib/print/output.ts';
 import { findExisting, type ReadableVersion } from '../src/lib/select/existing.ts';
 import { collectFiles } from '../src/lib/select/plan.ts';
@@ -152,8 +152,7 @@ suite('the files to read', () => {
 });
 
 suite('what an upload would repeat', () => {
-  const wanted = { to: 'f', origin: '/here/f', mtime: 5 };
-  const source = { size: 10, read: async () => new Uint8Array(10), check: async () => {} };
+  const source = { size: 10, mtime: 5, read: async () => new Uint8Array(10), check: async () => {} };
   const opened = (number: number, metadata: Partial<ReadableVersion['metadata']>): ReadableVersion => ({
     entry: entry(number, 'f'),
     metadata: { name: 'f', size: 10, rev: 1, gen: 1, added: 1, mtime: 5, source: '/here/f', ...metadata },
@@ -167,7 +166,7 @@ suite('what an upload would repeat', () => {
         throw new ApiError(404, {});
       },
     } as unknown as Szafa;
-    const found = await findExisting(szafa, versions, wanted, source, { checksum, signal });
+    const found = await findExisting({ szafa, signal }, versions, source, { origin: '/here/f', checksum });
     return [found.same?.by, found.from, asked];
   };
 
@@ -249,7 +248,7 @@ test('two files that would have one name are not both taken; a path that is give
 test('an account that was entered with a derived secret stays so, whatever comes after', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'szafa-mode-'));
   try {
-    const mode = new PasswordMode(folder, 'http://x', 'Ann');
+    const mode = passwordMode(folder, 'http://x', 'Ann');
     await mode.check('raw');
     await mode.save('raw');
     assert.equal(await mode.load(), 'raw');
@@ -257,9 +256,9 @@ test('an account that was entered with a derived secret stays so, whatever comes
     await mode.save('derived');
     assert.equal(await mode.load(), 'derived');
     await mode.save('raw');
-    await assert.rejects(new PasswordMode(folder, 'http://x', 'ann').check('raw'), { code: 'raw-refused' });
+    await assert.rejects(passwordMode(folder, 'http://x', 'ann').check('raw'), { code: 'raw-refused' });
     await mode.check('derived');
-    await new PasswordMode(folder, 'http://y', 'ann').check('raw');
+    await passwordMode(folder, 'http://y', 'ann').check('raw');
     await writeFile(mode.path, 'damaged');
     await assert.rejects(mode.check('raw'), { code: 'raw-refused' });
   } finally {

@@ -22,10 +22,10 @@ import { suite, test } from 'node:test';
 import { diskPath } from '@szafa/client/node';
 import { logout } from '../src/commands/accounts/login.ts';
 import { configuredSecret } from '../src/lib/account/secrets.ts';
-import { SessionStore } from '../src/lib/account/session-store.ts';
+import { sessionStore } from '../src/lib/account/session-store.ts';
 import { readSettings } from '../src/lib/account/settings.ts';
 import { Output } from '../src/lib/print/output.ts';
-import { Exclusions } from '../src/lib/select/exclude.ts';
+import { exclusionsFrom } from '../src/lib/select/exclude.ts';
 import { walk } from '../src/lib/select/walk.ts';
 import { Batch } from '../src/lib/transfer/batch.ts';
 import { pullPlan } from '../src/lib/transfer/pull.ts';
@@ -93,11 +93,12 @@ suite('the session', () => {
     const out = new Output({ json: false, quiet: false });
     const notes: string[] = [];
     out.note = (code) => notes.push(code);
-    const store = new SessionStore(join(await folder(stack), 'deep/config'), out);
+    const config = join(await folder(stack), 'deep/config');
+    const store = sessionStore({ settings: { config }, out });
     assert.equal(await store.load(), undefined);
     await store.prepare();
     await store.save(session);
-    assert.equal((await stat(store.folder)).mode & 0o777, 0o700);
+    assert.equal((await stat(config)).mode & 0o777, 0o700);
     assert.equal((await stat(store.path)).mode & 0o777, 0o600);
     assert.deepEqual([await store.load(), notes], [session, []]);
     await chmod(store.path, 0o644);
@@ -116,7 +117,7 @@ suite('the session', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const config = await folder(stack);
     const out = new Output({ json: false, quiet: true });
-    await new SessionStore(config, out).save({ ...session, server: url });
+    await sessionStore({ settings: { config }, out }).save({ ...session, server: url });
     for (const more of ['0123456789ab', '0123456789abc', 'mine']) {
       await copyFile(join(config, 'session.json'), join(config, `session.json.${more}`));
     }
@@ -130,7 +131,8 @@ suite('the session', () => {
 
   test('a damaged one is not taken for none', async () => {
     await using stack = new AsyncDisposableStack();
-    const store = new SessionStore(await folder(stack), new Output({ json: false, quiet: true }));
+    const out = new Output({ json: false, quiet: true });
+    const store = sessionStore({ settings: { config: await folder(stack) }, out });
     for (const text of ['', 'x', '{}', '{"server":"x","username":"u","token":1}', 'null']) {
       await writeFile(store.path, text);
       await assert.rejects(store.load(), { message: /damaged/ }, text);
@@ -144,7 +146,7 @@ suite('walk', () => {
   async function walked(path: string, flags: Flags = {}) {
     const told: string[] = [];
     const found = await Array.fromAsync(
-      walk(path, Exclusions.fromFlags(flags), {
+      walk(path, exclusionsFrom(flags), {
         fail: (error, at) => told.push(`failed ${at}: ${(error as Error).message}`),
         skip: (at, what) => told.push(`skipped ${at}: ${what}`),
         exclude: (at) => told.push(`excluded ${at}`),
@@ -217,7 +219,7 @@ suite('walk', () => {
     assert.deepEqual((await walked(join(top, 'a.tmp'), { exclude: ['*.tmp'] })).names, []);
     // What is wanted empty is kept so.
     assert.deepEqual((await walked(join(top, 'out'), { exclude: ['*'] })).names, ['folder ']);
-    assert.throws(() => Exclusions.fromFlags({ 'exclude-from': [join(top, 'none')] }), {
+    assert.throws(() => exclusionsFrom({ 'exclude-from': [join(top, 'none')] }), {
       code: 'exclude-file',
       exit: 2,
     });

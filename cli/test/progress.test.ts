@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Output } from '../src/lib/print/output.ts';
 import { width } from '../src/lib/print/text.ts';
-import { drawBars, Progress } from '../src/lib/transfer/progress/progress.ts';
-import { Meter } from '../src/lib/transfer/progress/tally.ts';
+import { drawBars, Meter, Progress } from '../src/lib/transfer/progress.ts';
 
 function clockwork() {
   let now = 0;

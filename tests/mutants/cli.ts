@@ -39,7 +39,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a password that never left the machine is sent where the user asks for it',
     file: 'cli/src/lib/account/secrets.ts',
-    find: "await new PasswordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');",
+    find: "await passwordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');",
     replace: '',
     tests: [KEYS_ATTACKS],
   },
@@ -172,7 +172,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a session that others could read stays open to them',
     file: 'cli/src/lib/account/session-store.ts',
-    find: '    await chmod(this.path, 0o600);\n',
+    find: '    await chmod(path, 0o600);\n',
     replace: '',
     tests: [FILES],
   },
@@ -207,15 +207,15 @@ export const mutants: Mutant[] = [
   {
     name: 'files of one size and time are the same, wherever they are from',
     file: 'cli/src/lib/select/existing.ts',
-    find: ' && metadata.source === wanted.origin && !checksum) {',
+    find: ' && metadata.source === origin && !checksum) {',
     replace: ' && !checksum) {',
     tests: [CHOICE],
   },
   {
     name: 'with --checksum the time still decides',
     file: 'cli/src/lib/select/existing.ts',
-    find: 'metadata.source === wanted.origin && !checksum) {',
-    replace: 'metadata.source === wanted.origin) {',
+    find: 'metadata.source === origin && !checksum) {',
+    replace: 'metadata.source === origin) {',
     tests: [CHOICE],
   },
   {
@@ -228,14 +228,14 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'volumes of an earlier attempt make a transfer fast',
-    file: 'cli/src/lib/transfer/progress/tally.ts',
+    file: 'cli/src/lib/transfer/progress.ts',
     find: 'this.#whole.count(bytes, !this.#settling);',
     replace: 'this.#whole.count(bytes, true);',
     tests: [PROGRESS],
   },
   {
     name: 'the bytes of a failed file are waited for',
-    file: 'cli/src/lib/transfer/progress/tally.ts',
+    file: 'cli/src/lib/transfer/progress.ts',
     find: 'else this.#whole.resize(-left);',
     replace: 'else this.#whole.resize(0);',
     tests: [PROGRESS],
@@ -264,8 +264,8 @@ export const mutants: Mutant[] = [
   {
     name: 'an ignore file is stronger than --exclude',
     file: 'cli/src/lib/select/exclude.ts',
-    find: '[...this.#given, ...this.#files]',
-    replace: '[...this.#files, ...this.#given]',
+    find: '[...given, ...files];',
+    replace: '[...files, ...given];',
     tests: [FILES],
   },
   {
@@ -299,7 +299,7 @@ export const mutants: Mutant[] = [
   {
     name: 'a pattern finds nothing below the first folder',
     file: 'cli/src/lib/select/glob.ts',
-    find: 'for (const inner of folders) yield* look(inner, at);',
+    find: 'for (const folder of folders) yield* look(folder);',
     replace: '',
     tests: [CHOICE],
   },
@@ -347,7 +347,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'names of two files become one file',
-    file: 'cli/src/lib/transfer/put/hardlinks.ts',
+    file: 'cli/src/lib/transfer/put/context.ts',
     find: 'if (!source.isLinked) return undefined;',
     replace: 'if (!source.isLinked) return kept;',
     tests: [RESTORE],

@@ -3,7 +3,7 @@ import type { Command, CommandTable } from '../command.ts';
 import { completionScript } from '../completion.ts';
 import { UsageError } from '../errors.ts';
 import { connect } from '../lib/account/connection.ts';
-import { SessionStore } from '../lib/account/session-store.ts';
+import { sessionStore } from '../lib/account/session-store.ts';
 import { Output } from '../lib/print/output.ts';
 import { oneLine, typedPath } from '../lib/print/text.ts';
 import { createLookup } from '../lib/select/lookup.ts';
@@ -51,7 +51,7 @@ export const complete: Command = async ({ args: [kind, typed = ''], ...invocatio
   const { settings, signal } = invocation;
   const out = new Output({ json: false, quiet: true });
   try {
-    if (!(await new SessionStore(settings.config, out).load())) return;
+    if (!(await sessionStore({ settings, out }).load())) return;
     const limited = {
       ...invocation,
       ...{ args: [], out },

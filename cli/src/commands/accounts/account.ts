@@ -2,7 +2,7 @@ import type { Invocation } from '../../command.ts';
 import { CliError, unknownSubcommand } from '../../errors.ts';
 import { withAccount } from '../../lib/account/connection.ts';
 import { ask, canAsk, proveAccount } from '../../lib/account/secrets.ts';
-import { SessionStore } from '../../lib/account/session-store.ts';
+import { sessionStore } from '../../lib/account/session-store.ts';
 import { formatBytes, oneLine } from '../../lib/print/text.ts';
 
 function check({ args, flags }: Invocation): void {
@@ -26,7 +26,7 @@ export const account = withAccount({ keys: 'useful', check }, async (invocation)
     }
   }
   await szafa.deleteAccount(await proveAccount(invocation), { signal });
-  const store = new SessionStore(settings.config, out);
+  const store = sessionStore({ settings, out });
   if ((await store.load())?.token === token) await store.remove();
   const text = `deleted ${oneLine(username)} at ${oneLine(server)} with all its files`;
   out.done('account-deleted', { server, username }, text);

@@ -14,10 +14,10 @@ import {
   codeAsker,
   endSession,
   isConfigured,
-  PasswordMode,
+  passwordMode,
   readSecret,
 } from '../../lib/account/secrets.ts';
-import { SessionStore, type StoredSession } from '../../lib/account/session-store.ts';
+import { type StoredSession, sessionStore } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 
 /** The account for a command that starts a session. */
@@ -53,12 +53,12 @@ function explainRegistration(error: unknown, username: string, isInvited: boolea
 async function startSession(how: 'register' | 'login', invocation: Invocation): Promise<void> {
   const { settings, flags, out, signal } = invocation;
   const isNew = how === 'register';
-  const store = new SessionStore(settings.config, out);
+  const store = sessionStore({ settings, out });
   const stored = await store.load();
   const server = serverFor(settings, stored);
   const username = await readUsername(invocation, isNew ? undefined : stored?.username);
   const raw = flags['raw-password'] ?? false;
-  const mode = new PasswordMode(settings.config, server, username);
+  const mode = passwordMode(settings.config, server, username);
   await mode.check(raw ? 'raw' : 'derived');
   const read = async (source: typeof settings.password, what: string) => {
     const secret = await readSecret({ source, what, twice: isNew, signal });
@@ -76,36 +76,33 @@ async function startSession(how: 'register' | 'login', invocation: Invocation): 
     await checkNewSecret(password, 'password', username);
     if (passphrase !== undefined) await checkNewSecret(passphrase, 'passphrase', username);
   }
-  const { options, close } = clientOptions(invocation, server);
+  await using client = clientOptions(invocation, server);
+  const { options } = client;
   let prepared: PreparedKey | undefined;
   // A raw password alone opens no files, so there are no keys to recover.
   const opensFiles = !raw || passphrase !== undefined;
-  try {
-    if (isNew && opensFiles) {
-      prepared = await prepareKey(invocation, options.engine!, { server, username }, true);
-    }
-    const secrets = {
-      ...{ username, password, passphrase, raw, invite, device: settings.device },
-      ...{ askCode: codeAsker(invocation), recoveryKey: prepared?.key },
-    };
-    const szafa = await withKey(prepared, () =>
-      Szafa[how](options, secrets).catch((error) => {
-        if (isNew) explainRegistration(error, username, invite !== undefined);
-        return explainLogin(error, mode);
-      }),
-    );
-    await mode.save(raw ? 'raw' : 'derived');
-    try {
-      await checkKeys(szafa, isNew ? undefined : passphrase, invocation);
-    } catch (error) {
-      await endSession(szafa, signal);
-      throw error;
-    }
-    const kek = szafa.keys.unlocked ? { kek: toBase64Url(szafa.keys.kek) } : {};
-    await store.save({ server, username, token: szafa.token!, ...kek });
-  } finally {
-    await close();
+  if (isNew && opensFiles) {
+    prepared = await prepareKey(invocation, options.engine!, { server, username }, true);
   }
+  const secrets = {
+    ...{ username, password, passphrase, raw, invite, device: settings.device },
+    ...{ askCode: codeAsker(invocation), recoveryKey: prepared?.key },
+  };
+  const szafa = await withKey(prepared, () =>
+    Szafa[how](options, secrets).catch((error) => {
+      if (isNew) explainRegistration(error, username, invite !== undefined);
+      return explainLogin(error, mode);
+    }),
+  );
+  await mode.save(raw ? 'raw' : 'derived');
+  try {
+    await checkKeys(szafa, isNew ? undefined : passphrase, invocation);
+  } catch (error) {
+    await endSession(szafa, signal);
+    throw error;
+  }
+  const kek = szafa.keys.unlocked ? { kek: toBase64Url(szafa.keys.kek) } : {};
+  await store.save({ server, username, token: szafa.token!, ...kek });
   const path = prepared?.path;
   const where = path === undefined ? '' : `; the recovery key is in ${oneLine(path)}`;
   const text = `${isNew ? 'registered and logged in' : 'logged in'} as ${username} at ${oneLine(server)}${where}`;
@@ -122,7 +119,7 @@ export const login: Command = (invocation) => startSession('login', invocation);
 /** Deletes the keys from this machine, whether or not the server can be reached. */
 export const logout: Command = async (invocation) => {
   const { settings, out, signal } = invocation;
-  const store = new SessionStore(settings.config, out);
+  const store = sessionStore({ settings, out });
   const stored = await store.load();
   if (!stored && !isConfigured(settings.token)) {
     throw new CliError('not-logged-in', 'not logged in', 'there is no session to end');

@@ -9,17 +9,17 @@ import {
   checkNewSecret,
   configuredSecret,
   isConfigured,
-  PasswordMode,
+  passwordMode,
   proveAccount,
   readSecret,
 } from '../../lib/account/secrets.ts';
-import { SessionStore } from '../../lib/account/session-store.ts';
+import { sessionStore } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 import { readUsername } from './login.ts';
 
 /** Stores the new key in the stored session; a session for this command alone leaves nothing. */
 async function keepSession({ settings, out }: Invocation, szafa: Szafa): Promise<void> {
-  const store = new SessionStore(settings.config, out);
+  const store = sessionStore({ settings, out });
   const stored = await store.load();
   if (stored?.token !== szafa.token || !szafa.keys.unlocked) return;
   await store.save({ ...stored!, kek: toBase64Url(szafa.keys.kek) });
@@ -84,12 +84,12 @@ export const recovery: Command = async (invocation) => {
 
 export const recover: Command = async (invocation) => {
   const { settings, flags, out, signal } = invocation;
-  const store = new SessionStore(settings.config, out);
+  const store = sessionStore({ settings, out });
   const stored = await store.load();
   const server = serverFor(settings, stored);
   const username = await readUsername(invocation, stored?.username);
-  const { options, close } = clientOptions(invocation, server);
-  const engine = options.engine!;
+  await using client = clientOptions(invocation, server);
+  const engine = client.options.engine!;
   let prepared: PreparedKey | undefined;
   const readNew = async (what: 'password' | 'passphrase') => {
     const source = what === 'password' ? settings.newPassword : settings.newPassphrase;
@@ -104,18 +104,14 @@ export const recover: Command = async (invocation) => {
     prepared = (await prepareKey(invocation, engine, { server, username }, false))!;
     return { password, passphrase, recoveryKey: prepared.key };
   };
-  try {
-    const recoveryKey = await readKey(invocation, engine);
-    const { device, config } = settings;
-    const szafa = await Szafa.recover(options, { username, recoveryKey, renew, device }).catch((error) =>
-      withKey(prepared, () => Promise.reject(error)),
-    );
-    await new PasswordMode(config, server, username).save('derived');
-    await szafa.checkKeys({ signal });
-    await store.save({ server, username, token: szafa.token!, kek: toBase64Url(szafa.keys.kek) });
-  } finally {
-    await close();
-  }
+  const recoveryKey = await readKey(invocation, engine);
+  const { device, config } = settings;
+  const szafa = await Szafa.recover(client.options, { username, recoveryKey, renew, device }).catch((error) =>
+    withKey(prepared, () => Promise.reject(error)),
+  );
+  await passwordMode(config, server, username).save('derived');
+  await szafa.checkKeys({ signal });
+  await store.save({ server, username, token: szafa.token!, kek: toBase64Url(szafa.keys.kek) });
   const text = `recovered ${username} at ${oneLine(server)} and logged in: use the new password and the new recovery key. All other sessions have ended, and two-factor authentication is off`;
   out.done('recovered', { server, username, file: prepared?.path }, text);
 };

@@ -5,7 +5,7 @@ import { withAccount } from '../../lib/account/connection.ts';
 import { prepareKey, withKey } from '../../lib/account/recovery.ts';
 import { proveAccount } from '../../lib/account/secrets.ts';
 import { oneLine, plural } from '../../lib/print/text.ts';
-import { countFiles } from '../../lib/transfer/progress/progress.ts';
+import { countFiles } from '../../lib/transfer/progress.ts';
 
 function report({ out, batch }: Invocation, resealed: FinishedRekey, what: string, fields: object): void {
   const { epoch, files, dirs, shares, requests, failed, retired } = resealed;

@@ -5,7 +5,7 @@ import type { Command, Invocation } from '../../command.ts';
 import { CliError, UsageError, unknownSubcommand } from '../../errors.ts';
 import { withAccount } from '../../lib/account/connection.ts';
 import { configuredSecret } from '../../lib/account/secrets.ts';
-import { SessionStore } from '../../lib/account/session-store.ts';
+import { sessionStore } from '../../lib/account/session-store.ts';
 import { parseEnd } from '../../lib/print/quantities.ts';
 import { ID_COLUMNS } from '../../lib/print/tables.ts';
 import { formatTime, oneLine, padEnd, plural, shorten, typedPath } from '../../lib/print/text.ts';
@@ -73,7 +73,7 @@ export const sessions: Command = async (invocation) => {
 /** Prints the token of this session, for other programs. */
 async function printToken({ settings, out }: Invocation): Promise<void> {
   const given = await configuredSecret(settings.token, 'token');
-  const token = given ?? (await new SessionStore(settings.config, out).load())?.token;
+  const token = given ?? (await sessionStore({ settings, out }).load())?.token;
   if (token === undefined) throw new CliError('not-logged-in', 'not logged in', 'log in first: szafa login');
   out.answer('token', { token }, token);
 }

@@ -22,9 +22,8 @@ export const accountCommands = {
   login: {
     usage: '[USERNAME]',
     summary: 'log in, and store token and keys for later commands',
-    details: [
+    details:
       'Another device needs only server, username and password. The session is stored in the configuration folder, where only you can read it; logout deletes it.',
-    ],
     options: ['passphrase', 'raw-password', 'device'],
     examples: [
       'szafa login ewa --server https://szafa.example',
@@ -64,9 +63,8 @@ export const accountCommands = {
   },
   recovery: {
     summary: 'create a new recovery key; earlier ones open nothing any more',
-    details: [
+    details:
       'The key is shown once, and is valid once two groups of it were typed; or it is written to a file.',
-    ],
     options: ['recovery-file', 'raw-password'],
     examples: ['szafa recovery', 'szafa recovery --recovery-file key.txt  # a page to print'],
     load: () => import('./passwords.ts').then((file) => file.recovery),
@@ -74,9 +72,8 @@ export const accountCommands = {
   recover: {
     usage: '[USERNAME]',
     summary: 'get back in with the recovery key: set a new password and log in',
-    details: [
+    details:
       'Asks for the recovery key and a new password, and shows a new recovery key, which replaces the used one. All sessions end, and two-factor authentication is turned off.',
-    ],
     options: ['key-file', 'new-password-file', 'passphrase', 'recovery-file', 'device'],
     examples: [
       'szafa recover ewa --server https://szafa.example',
@@ -98,7 +95,7 @@ export const accountCommands = {
   sessions: {
     usage: '[end ID | end --all]',
     summary: 'show where the account is logged in; end one session, or all others',
-    details: ['The beginning of an ID is enough. The last use is exact to an hour.'],
+    details: 'The beginning of an ID is enough. The last use is exact to an hour.',
     options: ['all'],
     examples: [
       'szafa sessions',
@@ -142,9 +139,8 @@ export const accountCommands = {
   account: {
     usage: 'delete',
     summary: 'delete the account with all its files, permanently',
-    details: [
+    details:
       'Asks for the name of the account, or needs --yes, and for the password. Nobody can restore the files.',
-    ],
     options: ['raw-password'],
     examples: ['szafa account delete'],
     completes: ['delete'],

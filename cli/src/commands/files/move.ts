@@ -1,27 +1,13 @@
-import {
-  checkPath,
-  type Entry,
-  type Folder,
-  isWithin,
-  joinPath,
-  lastOf,
-  type Move,
-  parentOf,
-  type Tree,
-} from '@szafa/client/node';
+import type { Entry, Folder, Move, Tree } from '@szafa/client/node';
+import { checkPath, isWithin, joinPath, lastOf, parentOf } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { type AccountInvocation, withAccount } from '../../lib/account/connection.ts';
 import { oneLine, plural, shownName, typedPath } from '../../lib/print/text.ts';
 import { createLookup } from '../../lib/select/lookup.ts';
-import {
-  findNewest,
-  findTargets,
-  requireProven,
-  type Target,
-  targetPath,
-} from '../../lib/select/selection.ts';
-import { countFiles } from '../../lib/transfer/progress/progress.ts';
+import type { Target } from '../../lib/select/selection.ts';
+import { findNewest, findTargets, requireProven, targetPath } from '../../lib/select/selection.ts';
+import { countFiles } from '../../lib/transfer/progress.ts';
 
 function checkFolders({ args, flags }: Invocation): void {
   const paths = args.map((arg) => checkPath(typedPath(arg)));

@@ -6,7 +6,7 @@ import { type AccountInvocation, withAccount } from '../../lib/account/connectio
 import { oneLine, plural, shownName } from '../../lib/print/text.ts';
 import { checkCanConfirm, confirmRemoval, planRemoval, removeFiles } from '../../lib/select/removal.ts';
 import { findAllTargets, findUnproven, ID } from '../../lib/select/selection.ts';
-import { countFiles } from '../../lib/transfer/progress/progress.ts';
+import { countFiles } from '../../lib/transfer/progress.ts';
 
 /** A file or folder to remove. */
 interface RemovalItem {

@@ -23,9 +23,8 @@ export const fileCommands = {
   find: {
     usage: 'TEXT [FOLDER]',
     summary: 'find files and folders by name',
-    details: [
+    details:
       'TEXT is a part of the name, or a pattern with * and ? for the whole name. Letter case and accents do not matter.',
-    ],
     options: ['long'],
     examples: ['szafa find invoice', "szafa find '*.jpg' photos/2026 -l"],
     load: () => import('./list.ts').then((file) => file.find),
@@ -103,7 +102,7 @@ export const fileCommands = {
   trash: {
     usage: '[empty [PATH…]]',
     summary: 'show the trash, or delete what is in it permanently',
-    details: ['PATH is where a file was. Asks first on a terminal; without one --yes is needed.'],
+    details: 'PATH is where a file was. Asks first on a terminal; without one --yes is needed.',
     options: ['dry-run'],
     examples: ['szafa trash', 'szafa trash empty'],
     completes: ['empty'],
@@ -112,18 +111,16 @@ export const fileCommands = {
   restore: {
     usage: 'PATH…',
     summary: 'restore files and folders from the trash',
-    details: [
+    details:
       'PATH is where a file was, a pattern, or an ID from szafa trash; / is everything. If the path has a new file by now, the two become versions of one file.',
-    ],
     examples: ['szafa restore film.mkv', 'szafa restore photos/2019'],
     load: () => import('./trash.ts').then((file) => file.restore),
   },
   versions: {
     usage: 'PATH | restore PATH ID',
     summary: 'show the versions of a file, or restore an older one',
-    details: [
+    details:
       'Every put of a changed file creates a version. szafa get ID downloads an older one. restore makes it the newest again and keeps those in between; the beginning of an ID is enough.',
-    ],
     examples: ['szafa versions thesis.odt', 'szafa versions restore thesis.odt 8c1f0e6f'],
     completes: 'path',
     load: () => import('./versions.ts').then((file) => file.versions),
@@ -131,9 +128,8 @@ export const fileCommands = {
   prune: {
     usage: '[PATH…]',
     summary: 'move older versions of files to the trash',
-    details: [
+    details:
       'The newest version of a file always stays. With --keep and --older, a version goes if both say so. Without PATH, all files are pruned. With --now versions are deleted permanently.',
-    ],
     options: ['keep', 'older', 'now', 'dry-run'],
     examples: ['szafa prune --keep 5 --older 30d --dry-run', 'szafa prune --keep 1 papers'],
     completes: 'path',

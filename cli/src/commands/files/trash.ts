@@ -6,7 +6,7 @@ import { longRow } from '../../lib/print/tables.ts';
 import { formatTime, oneLine, plural } from '../../lib/print/text.ts';
 import { checkCanConfirm, confirmRemoval, planRemoval } from '../../lib/select/removal.ts';
 import { findAllTargets, targetPath } from '../../lib/select/selection.ts';
-import { countFiles } from '../../lib/transfer/progress/progress.ts';
+import { countFiles } from '../../lib/transfer/progress.ts';
 
 /** The files in the trash that the arguments name, with all versions; a folder with everything that was in it. `withParents`: also the records of the folders above. */
 function findInTrash(trash: readonly TrashEntry[], invocation: Invocation, withParents = false) {

@@ -7,7 +7,7 @@ import { longRow, remark } from '../../lib/print/tables.ts';
 import { formatBytes, oneLine, plural, shownName } from '../../lib/print/text.ts';
 import { checkCanConfirm, confirmRemoval, planRemoval, removeFiles } from '../../lib/select/removal.ts';
 import { findAllTargets, findTargets, orEverything } from '../../lib/select/selection.ts';
-import { countFiles } from '../../lib/transfer/progress/progress.ts';
+import { countFiles } from '../../lib/transfer/progress.ts';
 
 async function findFile({ out, lookup }: AccountInvocation, text: string): Promise<FileNode> {
   const [target, ...more] = findTargets(await lookup.tree(), text, out).targets;

@@ -36,9 +36,8 @@ export const sharingCommands = {
   shared: {
     usage: '[ID]',
     summary: 'show what others share with you; with an ID, its files',
-    details: [
+    details:
       'Each share is signed by its sender. One that is not, or that is signed with other keys than before, is marked and not opened. szafa get --from NAME downloads the files.',
-    ],
     examples: ['szafa shared', 'szafa shared Zk3pQ0aB'],
     load: () => import('./shares.ts').then((file) => file.shared),
   },
@@ -83,9 +82,8 @@ export const sharingCommands = {
   deliveries: {
     usage: '[ID…]',
     summary: 'show, save or delete what others uploaded by your file requests',
-    details: [
+    details:
       'Deliveries count in your quota until they are deleted. A name that is taken gets a number. --drop needs IDs, or --all, and asks before it deletes.',
-    ],
     options: ['take', 'dir', 'drop', 'all'],
     examples: [
       'szafa deliveries',

@@ -7,13 +7,12 @@ import { parseSize } from '../../lib/print/quantities.ts';
 import { typedPath } from '../../lib/print/text.ts';
 import { versionsAt } from '../../lib/select/existing.ts';
 import { createLookup } from '../../lib/select/lookup.ts';
-import { Origins } from '../../lib/select/origin.ts';
+import { createOrigins } from '../../lib/select/origin.ts';
 import { collectFiles, type PlannedFile, uploadFolder } from '../../lib/select/plan.ts';
 import { pullPlan } from '../../lib/transfer/pull.ts';
 import { putAll } from '../../lib/transfer/put/all.ts';
-import type { Put } from '../../lib/transfer/put/context.ts';
+import { createHardlinks, type Put } from '../../lib/transfer/put/context.ts';
 import { removeDuplicates } from '../../lib/transfer/put/duplicates.ts';
-import { Hardlinks } from '../../lib/transfer/put/hardlinks.ts';
 import { send, standardInput } from '../../lib/transfer/put/send.ts';
 import { putToRequest } from '../../lib/transfer/put/to-request.ts';
 import { concurrencyFor, TransferRun } from '../../lib/transfer/run.ts';
@@ -75,8 +74,8 @@ export const put: Command = async (invocation) => {
   using run = new TransferRun(invocation, files);
   const context: Put = {
     ...{ run, szafa, pull, lookup: createLookup(szafa, signal) },
-    ...{ paths: new Set(files.map(({ to }) => to)), origins: new Origins(szafa, out) },
-    ...{ hardlinks: new Hardlinks(), uploaded: [], duplicates: 0 },
+    ...{ paths: new Set(files.map(({ to }) => to)), origins: createOrigins(szafa, invocation) },
+    ...{ hardlinks: createHardlinks(), uploaded: [], duplicates: 0 },
   };
   if (isStdin) {
     run.progress.expect([{ size: 0 }]);

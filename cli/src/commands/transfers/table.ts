@@ -78,9 +78,8 @@ export const transferCommands = {
   transfers: {
     usage: '[cancel PATH… | cancel --all]',
     summary: 'show interrupted uploads and downloads, or cancel them',
-    details: [
+    details:
       'They continue when the command that started them is run again. cancel frees the space they take on the server and on the disk; PATH is one of the two paths shown.',
-    ],
     options: ['all'],
     examples: ['szafa transfers', 'szafa transfers cancel film.mkv'],
     completes: ['cancel'],

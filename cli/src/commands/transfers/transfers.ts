@@ -1,10 +1,5 @@
-import {
-  abandonDownload,
-  downloadLock,
-  type Unfinished,
-  type UnfinishedDownload,
-  unfinishedDownloads,
-} from '@szafa/client/node';
+import type { Unfinished, UnfinishedDownload } from '@szafa/client/node';
+import { abandonDownload, downloadLock, unfinishedDownloads } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError, UsageError, unknownSubcommand } from '../../errors.ts';
 import { type AccountInvocation, withAccount } from '../../lib/account/connection.ts';

@@ -1,6 +1,6 @@
+import type { ConnectOptions, SavedSession, SzafaError, TransportRequest } from '@szafa/client/node';
 import {
   batching,
-  type ConnectOptions,
   fileContacts,
   fileHeaders,
   filePins,
@@ -8,10 +8,7 @@ import {
   nodeEngine,
   nodeTransport,
   rateLimit,
-  type SavedSession,
   Szafa,
-  type SzafaError,
-  type TransportRequest,
 } from '@szafa/client/node';
 import { cleanUsername } from '@szafa/protocol';
 import type { Command, Invocation } from '../../command.ts';
@@ -27,10 +24,11 @@ import {
   configuredSecret,
   endSession,
   isConfigured,
-  PasswordMode,
+  type PasswordMode,
+  passwordMode,
   readSecret,
 } from './secrets.ts';
-import { SessionStore, type StoredSession } from './session-store.ts';
+import { type StoredSession, sessionStore } from './session-store.ts';
 import type { Settings } from './settings.ts';
 
 /** Set by the packing script: the source of the SDK's worker, which has no file of its own there. */
@@ -53,9 +51,8 @@ export interface AccountInvocation extends Invocation {
 /** A session with the server, for `await using`. */
 export type Connection = Szafa & AsyncDisposable;
 
-function disposable(szafa: Szafa, close: () => Promise<void>): Connection {
-  return Object.assign(szafa, { [Symbol.asyncDispose]: close });
-}
+const disposable = (szafa: Szafa, close: () => Promise<void>): Connection =>
+  Object.assign(szafa, { [Symbol.asyncDispose]: close });
 
 interface AccountNeeds {
   keys: Keys | ((invocation: Invocation) => Keys);
@@ -102,7 +99,7 @@ function retryNotes(out: Output, seconds: number) {
   };
 }
 
-/** Engine, transport and retries for one command. */
+/** Engine, transport and retries for one command, for `await using`. */
 export function clientOptions(invocation: Invocation, server: string, transfers?: number) {
   const { flags, settings, out, signal } = invocation;
   const worker =
@@ -141,7 +138,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
     transport.close();
     await engine.close();
   };
-  return { options, close };
+  return { options, close, [Symbol.asyncDispose]: close };
 }
 
 /** One spelling for each address. */
@@ -168,7 +165,7 @@ export function serverFor({ server }: Settings, stored: StoredSession | undefine
  */
 export async function connect(invocation: Invocation, keys: Keys, transfers?: number): Promise<Connection> {
   const { settings, out } = invocation;
-  const stored = await new SessionStore(settings.config, out).load();
+  const stored = await sessionStore({ settings, out }).load();
   const server = settings.server ?? stored?.server;
   if (server === undefined) throw new UsageError('not logged in', 'log in first: szafa login --server URL');
   const address = normalizeServer(server);
@@ -248,7 +245,7 @@ async function loginOnce(
   }
   const passphrase = keys === 'none' ? undefined : await configuredSecret(settings.passphrase, 'passphrase');
   const secrets = { username, password, passphrase, device, askCode: codeAsker(invocation) };
-  const mode = new PasswordMode(config, options.server, cleanUsername(username));
+  const mode = passwordMode(config, options.server, cleanUsername(username));
   const szafa = await Szafa.login(options, secrets).catch((error) => explainLogin(error, mode));
   const leave = async () => {
     await endSession(szafa, signal);

@@ -1,9 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
+import type { Bytes, Engine, NetworkError } from '@szafa/client/node';
 import {
-  type Bytes,
-  type Engine,
-  type NetworkError,
   newRecoveryKey,
   parseRecoveryText,
   plainRecoveryText,

@@ -133,45 +133,38 @@ export async function endSession(szafa: Szafa, signal: AbortSignal): Promise<voi
 }
 
 /** Whether a login sends a secret derived from the password, or the password itself. */
-export type Mode = 'derived' | 'raw';
+type Mode = 'derived' | 'raw';
+
+export type PasswordMode = ReturnType<typeof passwordMode>;
 
 /**
  * Remembers how this machine has logged in to an account. A server that never saw the password could refuse the derived secret, hoping
  * to be sent the password next; so an account that was used with a derived secret stays so. Holds no secret; logout leaves it.
  */
-export class PasswordMode {
-  readonly path: string;
-  readonly #account: { server: string; username: string };
-
-  constructor(folder: string, server: string, username: string) {
-    this.#account = { server, username };
-    const id = createHash('sha256').update(JSON.stringify([server, username.toLowerCase()]));
-    this.path = join(folder, `account-${id.digest('hex').slice(0, 32)}.json`);
-  }
-
-  async load(): Promise<Mode | undefined> {
-    const text = (await readIfPresent(this.path))?.toString();
+export function passwordMode(folder: string, server: string, username: string) {
+  const id = createHash('sha256').update(JSON.stringify([server, username.toLowerCase()]));
+  const path = join(folder, `account-${id.digest('hex').slice(0, 32)}.json`);
+  const load = async (): Promise<Mode | undefined> => {
+    const text = (await readIfPresent(path))?.toString();
     if (text === undefined) return undefined;
     // A damaged file must not make anyone send a password.
     return /"password":"raw"/.test(text) ? 'raw' : 'derived';
-  }
-
-  async check(wanted: Mode): Promise<void> {
-    if (wanted === 'derived' || (await this.load()) !== 'derived') return;
-    const { server, username } = this.#account;
-    throw new CliError(
-      'raw-refused',
-      `the password of ${username} at ${oneLine(server)} has never left this machine, and will not be sent now`,
-      `omit --raw-password. If this is really a different account now, delete ${this.path}`,
-      { exit: exits.usage },
-    );
-  }
-
-  async save(mode: Mode): Promise<void> {
-    const known = await this.load();
-    if (known === mode || known === 'derived') return;
-    await writeAtomic(this.path, `${JSON.stringify({ ...this.#account, password: mode })}\n`);
-  }
+  };
+  return {
+    path,
+    load,
+    async check(wanted: Mode): Promise<void> {
+      if (wanted === 'derived' || (await load()) !== 'derived') return;
+      const message = `the password of ${username} at ${oneLine(server)} has never left this machine, and will not be sent now`;
+      const hint = `omit --raw-password. If this is really a different account now, delete ${path}`;
+      throw new CliError('raw-refused', message, hint, { exit: exits.usage });
+    },
+    async save(mode: Mode): Promise<void> {
+      const known = await load();
+      if (known === mode || known === 'derived') return;
+      await writeAtomic(path, `${JSON.stringify({ server, username, password: mode })}\n`);
+    },
+  };
 }
 
 /** The proof that the server wants before it changes an account. Reads the password unless it is given. */
@@ -182,6 +175,6 @@ export async function proveAccount(
   const password = given ?? (await readSecret({ source: settings.password, what: 'password', signal }));
   const raw = flags['raw-password'] ?? false;
   // By the name that this machine knows: the server could give another one.
-  await new PasswordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
+  await passwordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
   return { password, raw };
 }

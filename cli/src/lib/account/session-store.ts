@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { makeLocalFolder, readIfPresent, writeAtomic } from '@szafa/client/node';
 import { CliError } from '../../errors.ts';
 import type { Output } from '../print/output.ts';
+import type { Settings } from './settings.ts';
 
 /** Stored by `login`, so that later commands need no password. */
 export interface StoredSession {
@@ -18,70 +19,62 @@ export interface StoredSession {
 const UNFINISHED = /^session\.json\.[0-9a-f]{12}$/;
 
 /** One session in one file that only its owner can read. */
-export class SessionStore {
-  readonly folder: string;
-  readonly #out: Output;
+export function sessionStore({ settings, out }: { settings: Pick<Settings, 'config'>; out: Output }) {
+  const folder = settings.config;
+  const path = join(folder, 'session.json');
 
-  constructor(folder: string, out: Output) {
-    this.folder = folder;
-    this.#out = out;
-  }
-
-  get path(): string {
-    return join(this.folder, 'session.json');
-  }
-
-  async load(): Promise<StoredSession | undefined> {
-    let text: Buffer | undefined;
-    try {
-      text = await readIfPresent(this.path);
-      if (text && ((await stat(this.path)).mode & 0o077) !== 0) await this.#makePrivate();
-    } catch (error) {
-      throw (error as { code?: string }).code === 'in-the-way' ? error : this.#unusable(error as Error);
-    }
-    const session = text && parseSession(text.toString());
-    if (session || !text) return session;
-    throw new CliError('session', `${this.path} is damaged`, 'delete it and log in again: szafa login');
-  }
-
-  async #makePrivate(): Promise<void> {
-    await chmod(this.path, 0o600);
-    const message = `others could read ${this.path}, which opens your files; now only you can. szafa logout ends its token`;
-    this.#out.note('session-open', message, { path: this.path });
-  }
-
-  /** Runs before anything else: a login that cannot be stored is of no use, nor a transfer that cannot be resumed. */
-  prepare(): void {
-    try {
-      makeLocalFolder(this.folder, 0o700);
-      accessSync(this.folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    } catch (error) {
-      throw this.#unusable(error as NodeJS.ErrnoException);
-    }
-  }
-
-  async save(session: StoredSession): Promise<void> {
-    try {
-      await writeAtomic(this.path, `${JSON.stringify(session)}\n`);
-    } catch (error) {
-      throw this.#unusable(error as NodeJS.ErrnoException);
-    }
-  }
-
-  /** Also removes the temporary files of commands that were killed: they hold the same secrets. */
-  async remove(): Promise<void> {
-    await rm(this.path, { force: true });
-    const names = await readdir(this.folder).catch(() => []);
-    for (const name of names.filter((one) => UNFINISHED.test(one))) {
-      await rm(join(this.folder, name), { force: true });
-    }
-  }
-
-  #unusable(cause: NodeJS.ErrnoException): CliError {
-    const message = `the configuration folder ${this.folder} cannot be used (${cause.code ?? cause.message})`;
+  function unusable(cause: NodeJS.ErrnoException): CliError {
+    const message = `the configuration folder ${folder} cannot be used (${cause.code ?? cause.message})`;
     const hint = 'choose another one with --config or SZ_CONFIG';
     return new CliError('config', message, hint, { cause });
   }
+
+  async function makePrivate(): Promise<void> {
+    await chmod(path, 0o600);
+    const message = `others could read ${path}, which opens your files; now only you can. szafa logout ends its token`;
+    out.note('session-open', message, { path });
+  }
+
+  return {
+    path,
+
+    async load(): Promise<StoredSession | undefined> {
+      let text: Buffer | undefined;
+      try {
+        text = await readIfPresent(path);
+        if (text && ((await stat(path)).mode & 0o077) !== 0) await makePrivate();
+      } catch (error) {
+        throw (error as { code?: string }).code === 'in-the-way' ? error : unusable(error as Error);
+      }
+      const session = text && parseSession(text.toString());
+      if (session || !text) return session;
+      throw new CliError('session', `${path} is damaged`, 'delete it and log in again: szafa login');
+    },
+
+    /** Runs before anything else: a login that cannot be stored is of no use, nor a transfer that cannot be resumed. */
+    prepare(): void {
+      try {
+        makeLocalFolder(folder, 0o700);
+        accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      } catch (error) {
+        throw unusable(error as NodeJS.ErrnoException);
+      }
+    },
+
+    save: (session: StoredSession): Promise<void> =>
+      writeAtomic(path, `${JSON.stringify(session)}\n`).catch((error) => {
+        throw unusable(error);
+      }),
+
+    /** Also removes the temporary files of commands that were killed: they hold the same secrets. */
+    async remove(): Promise<void> {
+      await rm(path, { force: true });
+      const names = await readdir(folder).catch(() => []);
+      for (const name of names.filter((one) => UNFINISHED.test(one))) {
+        await rm(join(folder, name), { force: true });
+      }
+    },
+  };
 }
 
 function parseSession(text: string): StoredSession | undefined {

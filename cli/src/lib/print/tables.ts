@@ -1,12 +1,5 @@
-import {
-  type Entry,
-  type FileNode,
-  type Folder,
-  looksLikeLink,
-  looksLikeRequest,
-  parseLink,
-  parseRequest,
-} from '@szafa/client/node';
+import type { Entry, FileNode, Folder } from '@szafa/client/node';
+import { looksLikeLink, looksLikeRequest, parseLink, parseRequest } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError } from '../../errors.ts';
 import type { Output } from './output.ts';

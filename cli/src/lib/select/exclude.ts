@@ -22,33 +22,30 @@ function parseRules(below: string, text: string): Rules {
  * Paths that an upload leaves out. They are relative to the uploaded folder; those of folders end in `/`. --exclude overrides the ignore
  * files, and an ignore file those above it; within one, the last matching pattern wins. An excluded folder is never read.
  */
-export class Exclusions {
-  readonly #given: readonly Rules[];
-  /** The deepest folder first. */
-  readonly #files: readonly Rules[];
-
-  private constructor(given: readonly Rules[], files: readonly Rules[]) {
-    this.#given = given;
-    this.#files = files;
-  }
-
-  static fromFlags({ exclude = [], 'exclude-from': files = [] }: Flags): Exclusions {
-    const patterns = [...files.map(readPatterns), ...exclude];
-    return new Exclusions(patterns.length > 0 ? [parseRules('', patterns.join('\n'))] : [], []);
-  }
-
+export interface Exclusions {
+  has(path: string): boolean;
   /** Adds the ignore file of a folder. */
-  within(below: string, text: string): Exclusions {
-    return new Exclusions(this.#given, [parseRules(below, text), ...this.#files]);
-  }
+  within(below: string, text: string): Exclusions;
+}
 
-  has(path: string): boolean {
-    for (const { below, patterns } of [...this.#given, ...this.#files]) {
-      const { ignored, unignored } = patterns.test(path.slice(below.length));
-      if (ignored || unignored) return ignored;
-    }
-    return false;
-  }
+/** `files`: the rules of ignore files, those of the deepest folder first. */
+function createExclusions(given: readonly Rules[], files: readonly Rules[]): Exclusions {
+  const rules = [...given, ...files];
+  return {
+    has(path) {
+      for (const { below, patterns } of rules) {
+        const { ignored, unignored } = patterns.test(path.slice(below.length));
+        if (ignored || unignored) return ignored;
+      }
+      return false;
+    },
+    within: (below, text) => createExclusions(given, [parseRules(below, text), ...files]),
+  };
+}
+
+export function exclusionsFrom({ exclude = [], 'exclude-from': files = [] }: Flags): Exclusions {
+  const patterns = [...files.map(readPatterns), ...exclude];
+  return createExclusions(patterns.length > 0 ? [parseRules('', patterns.join('\n'))] : [], []);
 }
 
 function readPatterns(path: string): string {

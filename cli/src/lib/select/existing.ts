@@ -1,28 +1,5 @@
-import {
-  type ApiError,
-  type Entry,
-  isSameTime,
-  type Metadata,
-  plainNameOf,
-  recordsOf,
-  type Source,
-  type Szafa,
-  SzafaError,
-  sameContent,
-  type Tree,
-  type Version,
-} from '@szafa/client/node';
-
-/** A local file that is about to be uploaded. */
-export interface Candidate {
-  /** Its path on the server. */
-  to: string;
-  /** As it is sealed into the metadata: see `sealedSource`. */
-  origin: string;
-  /** Milliseconds since 1970, and nanoseconds to add. */
-  mtime: number;
-  nanos?: number | undefined;
-}
+import type { ApiError, Entry, Metadata, Source, Szafa, Tree, Version } from '@szafa/client/node';
+import { isSameTime, plainNameOf, recordsOf, SzafaError, sameContent } from '@szafa/client/node';
 
 export interface ExistingFile {
   /** The version that an upload would only repeat, and what has shown it. */
@@ -56,24 +33,24 @@ function plainPath(path: string): string {
 /**
  * Finds the version that an upload would repeat. Compares only with the newest from this source or from an unknown one: a file that
  * went back to an older state is a new version. Size and time are enough if the source is the same. Otherwise the content decides, since
- * folders of one name merge, and a program may write many files with one time; with `checksum` it always decides.
+ * folders of one name merge, and a program may write many files with one time; with `checksum` it always decides. `origin`: as it is
+ * sealed into the metadata, see `sealedSource`.
  */
 export async function findExisting(
-  szafa: Szafa,
+  { szafa, signal }: { szafa: Szafa; signal: AbortSignal },
   versions: ReadableVersion[],
-  wanted: Candidate,
-  source: Source,
-  { checksum, signal }: { checksum: boolean; signal: AbortSignal },
+  source: Source & { mtime: number; nanos?: number | undefined },
+  { origin, checksum }: { origin: string; checksum: boolean },
 ): Promise<ExistingFile> {
   const elsewhere = ({ metadata }: ReadableVersion) =>
-    metadata.source !== undefined && metadata.source !== wanted.origin;
+    metadata.source !== undefined && metadata.source !== origin;
   const from = versions.find(elsewhere)?.metadata.source;
   const found: ExistingFile = from === undefined ? {} : { from };
   const newest = versions.find((version) => !elsewhere(version)) ?? versions[0];
   if (newest?.metadata.size !== source.size || newest.metadata.link !== undefined) return found;
   const { entry, metadata } = newest;
-  const { mtime, nanos = 0 } = wanted;
-  if (isSameTime(metadata, { mtime, nanos }) && metadata.source === wanted.origin && !checksum) {
+  const { mtime, nanos = 0 } = source;
+  if (isSameTime(metadata, { mtime, nanos }) && metadata.source === origin && !checksum) {
     return { ...found, same: { entry, metadata, by: 'time' } };
   }
   if (metadata.mtime !== mtime && !checksum) return found;

@@ -1,24 +1,17 @@
 /** Patterns for paths on the server: `*` and `?` within a name, `**` for any number of folders. A leading dot is like any other character. */
-
-/** The part of a tree that patterns need. */
-export interface GlobFolder<File extends { name: string; path: string }> {
-  path: string;
-  name: string;
-  folders: readonly GlobFolder<File>[];
-  files: readonly File[];
-}
+import type { FileNode, Folder } from '@szafa/client/node';
 
 const WILD = /[*?]/;
 
 export const isPattern = (text: string) => WILD.test(text);
 
 /** Matches one name. */
-export function namePattern(text: string, flags = ''): RegExp {
+export function namePattern(text: string): RegExp {
   const source = text
     .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
     .replace(/\*+/g, '.*')
     .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, `su${flags}`);
+  return new RegExp(`^${source}$`, 'su');
 }
 
 /** The folders before the first wildcard. */
@@ -28,40 +21,46 @@ export function fixedPart(pattern: string): string {
   return segments.slice(0, first).join('/');
 }
 
-/** All matching files and folders, each once; not the content of a matching folder. */
-export function* matches<File extends { name: string; path: string }, Folder extends GlobFolder<File>>(
-  top: Folder,
-  pattern: string,
-): Generator<{ file: File } | { folder: Folder }> {
-  const segments = pattern
+/**
+ * Tells how a path matches a pattern: itself, by a folder above it, or not at all. Keeps all positions in the pattern that the names
+ * so far lead to: names may come from others, and one with thousands of slashes must not take exponential time.
+ */
+export function pathMatcher(pattern: string): (path: string) => 'itself' | 'above' | undefined {
+  // What is in a folder that matches a final `**` is matched by that folder.
+  const tests = pattern
+    .replace(/(^|\/)(?:\*\*\/)*\*\*$/, '$1*')
     .split('/')
-    .filter((segment, at, all) => segment !== '**' || all[at - 1] !== '**')
     .map((segment) => (segment === '**' ? undefined : namePattern(segment)));
-  const seen = new Set<string>();
-  const found = new Set<string>();
-  const once = (path: string) => !found.has(path) && found.add(path) !== undefined;
-  function* look(folder: Folder, at: number): Generator<{ file: File } | { folder: Folder }> {
-    // Several `**` reach a folder in many ways.
-    const key = `${at} ${folder.path}`;
-    if (seen.has(key)) return;
-    seen.add(key);
-    const segment = segments[at];
-    const isLast = at === segments.length - 1;
-    const folders = folder.folders as readonly Folder[];
-    if (!segment && !isLast) {
-      yield* look(folder, at + 1);
-      for (const inner of folders) yield* look(inner, at);
-      return;
+  const withEmpty = (positions: Set<number>) => {
+    for (const at of positions) if (at < tests.length && !tests[at]) positions.add(at + 1);
+    return positions;
+  };
+  return (path) => {
+    const names = path.split('/');
+    let positions = withEmpty(new Set([0]));
+    let isBelow = false;
+    for (const name of names) {
+      isBelow ||= positions.has(tests.length);
+      const next = new Set<number>();
+      for (const at of positions) {
+        const test = tests[at];
+        if (test?.test(name)) next.add(at + 1);
+        else if (!test && at < tests.length) next.add(at);
+      }
+      positions = withEmpty(next);
     }
-    for (const inner of folders) {
-      if (segment && !segment.test(inner.name)) continue;
-      if (!isLast) yield* look(inner, at + 1);
-      else if (once(inner.path)) yield { folder: inner };
-    }
-    if (!isLast) return;
-    for (const file of folder.files) {
-      if ((!segment || segment.test(file.name)) && once(file.path)) yield { file };
-    }
+    if (positions.has(tests.length)) return 'itself';
+    return isBelow ? 'above' : undefined;
+  };
+}
+
+/** All files and folders that match. */
+export function* matches(top: Folder, pattern: string): Generator<{ file: FileNode } | { folder: Folder }> {
+  const match = pathMatcher(pattern);
+  function* look({ folders, files }: Folder): ReturnType<typeof matches> {
+    for (const folder of folders) if (match(folder.path) === 'itself') yield { folder };
+    for (const file of files) if (match(file.path) === 'itself') yield { file };
+    for (const folder of folders) yield* look(folder);
   }
-  yield* look(top, 0);
+  yield* look(top);
 }

@@ -2,7 +2,7 @@ import { checkPath, joinPath } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError, UsageError } from '../../errors.ts';
 import { oneLine, plural, typedPath } from '../print/text.ts';
-import { Exclusions } from './exclude.ts';
+import { exclusionsFrom } from './exclude.ts';
 import { type SourceFolder, sealedSource } from './origin.ts';
 import { type FileKind, type LocalFile, walk } from './walk.ts';
 
@@ -29,7 +29,7 @@ export async function collectFiles(invocation: Invocation): Promise<PlannedFile[
   const { args, flags, out, batch, signal } = invocation;
   const planned: PlannedFile[] = [];
   const taken = new Map<string, string>();
-  const exclusions = Exclusions.fromFlags(flags);
+  const exclusions = exclusionsFrom(flags);
   const into = uploadFolder(invocation);
   let excluded = 0;
   const handlers = {

@@ -4,7 +4,7 @@ import { CliError } from '../../errors.ts';
 import type { AccountInvocation } from '../account/connection.ts';
 import { canAsk, confirm } from '../account/secrets.ts';
 import { oneLine, plural, shorten } from '../print/text.ts';
-import { countFiles } from '../transfer/progress/progress.ts';
+import { countFiles } from '../transfer/progress.ts';
 import { createLookup } from './lookup.ts';
 
 const PARALLEL = 4;

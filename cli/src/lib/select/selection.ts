@@ -1,18 +1,13 @@
+import type { Entry, FileNode, Folder, Metadata, RemoteFile, Tree } from '@szafa/client/node';
 import {
-  type Entry,
-  type FileNode,
-  type Folder,
   isAhead,
   isWithin,
   joinPath,
   lastOf,
-  type Metadata,
   parentOf,
   plainNameOf,
-  type RemoteFile,
   recordsOf,
   safeSegments,
-  type Tree,
 } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { CliError } from '../../errors.ts';
@@ -53,7 +48,7 @@ export function findTargets(tree: Tree, text: string, out: Output): Match {
     return { targets: [exact], base: parentOf(path), kind: 'file' in exact ? 'file' : 'folder' };
   }
   if (!isPattern(path)) throw notFound(tree, path);
-  const targets = [...matches<FileNode, Folder>(tree.top, path)];
+  const targets = [...matches(tree.top, path)];
   if (targets.length === 0) {
     const hint = '* and ? stand for letters of a name, ** for folders; szafa ls -R shows all paths';
     throw new CliError('no-file', `nothing on the server matches ${shownName(text)}`, hint);

@@ -4,7 +4,7 @@ import type { Invocation } from '../../command.ts';
 import type { Output } from '../print/output.ts';
 import { parseCount } from '../print/quantities.ts';
 import { formatBytes, formatDuration, plural } from '../print/text.ts';
-import { Progress } from './progress/progress.ts';
+import { Progress } from './progress.ts';
 
 const FEWEST_TRANSFERS = 4;
 const MOST_TRANSFERS = 64;

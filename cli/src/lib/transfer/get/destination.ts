@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import type { Attributes } from '@szafa/client/node';
 import {
-  type Attributes,
   alike,
   diskPath,
   givenPath,
@@ -38,7 +38,7 @@ const MOST_ALIKE = 64;
 /** Characters that FAT and Windows have in no name. */
 const UNUSUAL = /[:*?"<>|]/g;
 
-export interface DestinationOptions {
+interface DestinationOptions {
   /** What to do if two files would get the same path. */
   hint?: string;
   dryRun?: boolean | undefined;
@@ -52,10 +52,8 @@ export interface DestinationOptions {
 export class Destination {
   readonly target: Target;
   readonly #out: Output;
-  readonly #hint: string;
-  readonly #dryRun: boolean;
+  readonly #options: DestinationOptions;
   readonly #own: boolean;
-  readonly #isClosed: (below: string) => boolean;
   /** Claimed paths, and the paths on the server that they are for. */
   readonly #taken = new Map<string, string>();
   /** Claimed paths that some disk may take for one. */
@@ -76,11 +74,9 @@ export class Destination {
   constructor(target: Target, out: Output, options: DestinationOptions = {}) {
     this.target = target;
     this.#out = out;
-    this.#hint = options.hint ?? 'get it by its ID, with another --output';
-    this.#dryRun = options.dryRun ?? false;
+    this.#options = options;
     // Windows takes many names for a drive or a device.
     this.#own = (options.own ?? false) && process.platform !== 'win32';
-    this.#isClosed = (this.#own && options.isClosed) || (() => false);
   }
 
   get folder(): string {
@@ -118,7 +114,7 @@ export class Destination {
 
   /** Whether the disk can have a name; a dry run does not try. */
   #has(name: string): boolean {
-    return 'file' in this.target || this.#dryRun || !this.#make() || hasName(this.folder, name);
+    return 'file' in this.target || this.#options.dryRun || !this.#make() || hasName(this.folder, name);
   }
 
   /** False if it cannot be made: writing the first file reports why. */
@@ -144,7 +140,11 @@ export class Destination {
     const other = this.#taken.get(path);
     if (other !== undefined) {
       const message = `would be written to the same path as "${oneLine(other)}"`;
-      throw new CliError('same-path', message, this.#hint);
+      throw new CliError(
+        'same-path',
+        message,
+        this.#options.hint ?? 'get it by its ID, with another --output',
+      );
     }
     this.#taken.set(path, below);
     if ('folder' in target && path === wish && segments.join('/') !== below) {
@@ -193,7 +193,7 @@ export class Destination {
 
   /** Tries it, part by part, where they would be: only the disk knows. */
   #isOne(one: string, other: string): boolean {
-    if (this.#dryRun) return isOther(other);
+    if (this.#options.dryRun) return isOther(other);
     const parts = resolve(other).split(sep);
     const pairs = resolve(one)
       .split(sep)
@@ -238,7 +238,7 @@ export class Destination {
       // Checked each time: another process may have put a link there.
       if (this.#folders.has(at) && isFolder(at)) continue;
       const own = names.slice(0, depth + 1).join('/');
-      const isClosed = this.#isClosed(own);
+      const isClosed = this.#own && (this.#options.isClosed?.(own) ?? false);
       if (makeFolder(at, isClosed) && isClosed) this.#unfinished.set(own, at);
       this.#folders.add(at);
     }

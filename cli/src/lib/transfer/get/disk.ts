@@ -1,33 +1,15 @@
 /** Finds out what a disk can do by trying it. Nothing here follows a link. */
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import {
-  type Attributes,
-  diskPath,
-  exactTime,
-  pathText,
-  setTime,
-  TargetExistsError,
-} from '@szafa/client/node';
+import type { Attributes } from '@szafa/client/node';
+import { diskPath, exactTime, pathText, setTime, TargetExistsError } from '@szafa/client/node';
 import { CliError } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
 
 /** The mode of a closed folder. The sticky bit marks one that an interrupted get has left. */
 const UNFINISHED = 0o1700;
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 /** Error codes for a name that a disk cannot have. */
 const IMPOSSIBLE = new Set(['ENOENT', 'EINVAL', 'EILSEQ', 'ENAMETOOLONG']);
 
@@ -37,33 +19,33 @@ export const hiddenName = () => `.szafa-${randomBytes(6).toString('hex')}`;
 /** Works in a temporary folder inside of this one, whose time stays as it was. */
 function inScratch<T>(folder: string, work: (scratch: string) => T): T {
   const scratch = join(folder, hiddenName());
-  const fd = openSync(diskPath(folder), O_RDONLY | O_DIRECTORY);
+  const fd = fs.openSync(diskPath(folder), O_RDONLY | O_DIRECTORY);
   try {
-    const { mtimeNs } = fstatSync(fd, { bigint: true });
-    mkdirSync(diskPath(scratch), { mode: 0o700 });
+    const { mtimeNs } = fs.fstatSync(fd, { bigint: true });
+    fs.mkdirSync(diskPath(scratch), { mode: 0o700 });
     try {
       return work(scratch);
     } finally {
-      rmdirSync(diskPath(scratch));
+      fs.rmdirSync(diskPath(scratch));
       if (process.platform !== 'win32') setTime(fd, exactTime(mtimeNs));
     }
   } finally {
-    closeSync(fd);
+    fs.closeSync(fd);
   }
 }
 
 function withFile<T>(path: string, work: () => T): T {
-  writeFileSync(diskPath(path), '', { flag: 'wx' });
+  fs.writeFileSync(diskPath(path), '', { flag: 'wx' });
   try {
     return work();
   } finally {
-    rmSync(diskPath(path));
+    fs.rmSync(diskPath(path));
   }
 }
 
 export function namesIn(folder: string): Set<string> {
   try {
-    return new Set(readdirSync(diskPath(folder), { encoding: 'buffer' }).map(pathText));
+    return new Set(fs.readdirSync(diskPath(folder), { encoding: 'buffer' }).map(pathText));
   } catch {
     return new Set(); // a folder may be searchable, but not readable
   }
@@ -90,7 +72,7 @@ export function areOne(folder: string, pairs: readonly (readonly [string, string
   }
 }
 
-const statOf = (path: string) => lstatSync(diskPath(path), { throwIfNoEntry: false });
+const statOf = (path: string) => fs.lstatSync(diskPath(path), { throwIfNoEntry: false });
 const exists = (path: string) => statOf(path) !== undefined;
 
 /** Whether a file is found by this name, but is listed by another. */
@@ -108,11 +90,11 @@ export function inTheWay(path: string): Error {
 /** Makes a folder; `isClosed`: for nobody else until `finishFolder`. True if it was made, or is unfinished from before. */
 export function makeFolder(path: string, isClosed: boolean): boolean {
   try {
-    mkdirSync(diskPath(path), { mode: isClosed ? UNFINISHED : 0o777 });
+    fs.mkdirSync(diskPath(path), { mode: isClosed ? UNFINISHED : 0o777 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const stats = lstatSync(diskPath(path));
+    const stats = fs.lstatSync(diskPath(path));
     if (stats.isDirectory()) return isClosed && (stats.mode & 0o7777) === UNFINISHED;
     if (!stats.isSymbolicLink()) throw Object.assign(error as Error, { code: 'ENOTDIR' });
     const message = `${oneLine(path)} is a symbolic link, and nothing is written through one`;
@@ -124,12 +106,12 @@ export function makeFolder(path: string, isClosed: boolean): boolean {
 /** Gives a folder its time and mode; without a mode, as the umask says. Setuid has no meaning for a folder. */
 export function finishFolder(path: string, attributes: Attributes): void {
   const { mode = 0o777 & ~process.umask(), special = 0 } = attributes;
-  const fd = openSync(diskPath(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const fd = fs.openSync(diskPath(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
     setTime(fd, attributes);
     const bits = mode | ((special & 3) << 9);
-    if ((fstatSync(fd).mode & 0o7777) !== bits) fchmodSync(fd, bits);
+    if ((fs.fstatSync(fd).mode & 0o7777) !== bits) fs.fchmodSync(fd, bits);
   } finally {
-    closeSync(fd);
+    fs.closeSync(fd);
   }
 }

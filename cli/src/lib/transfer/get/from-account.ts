@@ -6,7 +6,7 @@ import { checkExclusive } from '../../../options.ts';
 import { type AccountInvocation, withAccount } from '../../account/connection.ts';
 import { ID_COLUMNS } from '../../print/tables.ts';
 import { oneLine, shownName, typedPath } from '../../print/text.ts';
-import { fixedPart, isPattern, namePattern } from '../../select/glob.ts';
+import { fixedPart, isPattern, pathMatcher } from '../../select/glob.ts';
 import { maxTransfers } from '../run.ts';
 import { fetchParts, loadTicket, type SharedFile, type SharePart } from './shared.ts';
 
@@ -30,35 +30,11 @@ export function trustedShares(
   throw new CliError('no-share', `${oneLine(from)} shares nothing with you`, 'szafa shared shows who does');
 }
 
-/**
- * Whether a path, or a folder above it, matches a pattern; `**` stands for any number of segments. Keeps all positions in the pattern
- * that the segments so far lead to: names come from others, and one with thousands of slashes must not take exponential time.
- */
-function matches(names: readonly string[], pattern: readonly string[]): boolean {
-  const tests = pattern.map((segment) => (segment === '**' ? undefined : namePattern(segment)));
-  const withEmpty = (positions: Set<number>) => {
-    for (const at of positions) if (at < tests.length && !tests[at]) positions.add(at + 1);
-    return positions;
-  };
-  let positions = withEmpty(new Set([0]));
-  for (const name of names) {
-    const next = new Set<number>();
-    for (const at of positions) {
-      if (at === tests.length) continue;
-      const test = tests[at];
-      if (!test) next.add(at);
-      else if (test.test(name)) next.add(at + 1);
-    }
-    positions = withEmpty(next);
-    if (positions.has(tests.length)) return true;
-  }
-  return false;
-}
-
 /** Whether an argument names this path, or a folder above it. */
 export function isNamed(name: string, wanted: string): boolean {
-  if (wanted === '' || name === wanted || name.startsWith(`${wanted}/`)) return true;
-  return isPattern(wanted) && matches(name.replace(/\/$/, '').split('/'), wanted.split('/'));
+  const whole = wanted.replace(/(^|\/)\*\*$/, '');
+  if (whole === '' || name === whole || name.startsWith(`${whole}/`)) return true;
+  return isPattern(whole) && pathMatcher(whole)(name.replace(/\/$/, '')) !== undefined;
 }
 
 /** The files that an argument names: a whole share by its ID, or files and folders by their paths. */

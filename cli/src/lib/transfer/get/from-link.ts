@@ -15,23 +15,19 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
   const address = parseLink(link);
   const server = normalizeServer(address.server);
   out.dataOnStdout = flags.output === STDOUT;
-  const { options, close } = clientOptions(invocation, server, maxTransfers(invocation));
-  try {
-    const ticket = await loadTicket(invocation, server, address.id);
-    const { engine, transport, retry, onRetry } = options;
-    const connection = { engine, transport, retry, onRetry, ticket: ticket.text, signal };
-    const visit = await LinkVisit.begin({ ...address, server }, connection);
-    const source = settings.linkPassphrase;
-    const passphrase = visit.needsPassphrase
-      ? await readSecret({ source, what: 'passphrase of the link', signal })
-      : undefined;
-    const opened = await visit.open(passphrase);
-    if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
-    const files = opened.files.map((file) => ({ ...file, below: file.name }));
-    // A folder goes below --output, even if it is alone.
-    const single = files.length === 1 && !files[0]!.below.endsWith('/');
-    await fetchParts(invocation, [{ opened, ticket, files }], single);
-  } finally {
-    await close();
-  }
+  await using client = clientOptions(invocation, server, maxTransfers(invocation));
+  const ticket = await loadTicket(invocation, server, address.id);
+  const { engine, transport, retry, onRetry } = client.options;
+  const connection = { engine, transport, retry, onRetry, ticket: ticket.text, signal };
+  const visit = await LinkVisit.begin({ ...address, server }, connection);
+  const source = settings.linkPassphrase;
+  const passphrase = visit.needsPassphrase
+    ? await readSecret({ source, what: 'passphrase of the link', signal })
+    : undefined;
+  const opened = await visit.open(passphrase);
+  if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
+  const files = opened.files.map((file) => ({ ...file, below: file.name }));
+  // A folder goes below --output, even if it is alone.
+  const single = files.length === 1 && !files[0]!.below.endsWith('/');
+  await fetchParts(invocation, [{ opened, ticket, files }], single);
 }

@@ -1,13 +1,7 @@
 import type { Attributes, RemoteFile } from '@szafa/client/node';
 import { type AccountInvocation, withAccount } from '../../account/connection.ts';
-import {
-  isDelivered,
-  openSelected,
-  type SelectedFile,
-  type SelectedFolder,
-  sealedBelow,
-  selectFiles,
-} from '../../select/selection.ts';
+import type { SelectedFile, SelectedFolder } from '../../select/selection.ts';
+import { isDelivered, openSelected, sealedBelow, selectFiles } from '../../select/selection.ts';
 import { maxTransfers, TransferRun } from '../run.ts';
 import { Destination, targetFor } from './destination.ts';
 import { checkLink, type WrittenFile, writtenFile } from './links.ts';

@@ -1,15 +1,6 @@
 import { lstat } from 'node:fs/promises';
-import {
-  diskPath,
-  downloadToFile,
-  fileSource,
-  type KeptTime,
-  type LocalState,
-  localState,
-  type ReadableHeader,
-  type RemoteFile,
-  sameContent,
-} from '@szafa/client/node';
+import type { KeptTime, LocalState, ReadableHeader, RemoteFile } from '@szafa/client/node';
+import { diskPath, downloadToFile, fileSource, localState, sameContent } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { formatBytes, oneLine } from '../../print/text.ts';
 import type { TransferRun } from '../run.ts';

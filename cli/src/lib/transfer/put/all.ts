@@ -79,13 +79,12 @@ export async function putAll(put: Put, files: PlannedFile[], parallel: number): 
 
 /** Reports folders of the same name that were uploaded from another place. */
 async function checkOrigins({ lookup, origins, paths, run }: Put, files: PlannedFile[]): Promise<void> {
-  const { flags, signal } = run.invocation;
-  if (flags.force) return;
+  if (run.invocation.flags.force) return;
   const sources = new Map(files.flatMap(({ from, to }) => (from ? [[from.path, { from, to }]] : [])));
   for (const { from, to } of sources.values()) {
     const tree = await lookup.near(to);
     const folder = tree.folder(from.prefix.slice(0, -1));
     const there = folder ? [...tree.within(folder)].map(({ entry }) => entry) : [];
-    await origins.checkFolder(from, there, (path) => paths.has(path), signal);
+    await origins.checkFolder(from, there, (path) => paths.has(path));
   }
 }

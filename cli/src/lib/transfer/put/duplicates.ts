@@ -1,14 +1,7 @@
 /** Two machines may upload the same file at the same time: each looks before the other is done, so both upload it. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  fileSource,
-  forEach,
-  type Metadata,
-  recordsOf,
-  type Source,
-  SzafaError,
-  sameContent,
-} from '@szafa/client/node';
+import type { Metadata, Source } from '@szafa/client/node';
+import { fileSource, forEach, recordsOf, SzafaError, sameContent } from '@szafa/client/node';
 import { plural } from '../../print/text.ts';
 import { type ReadableVersion, versionsAt } from '../../select/existing.ts';
 import { createLookup } from '../../select/lookup.ts';

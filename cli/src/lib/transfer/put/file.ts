@@ -1,17 +1,15 @@
 import { lstatSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttributesChange, FileSource, Tree } from '@szafa/client/node';
 import {
   ApiError,
-  type AttributesChange,
   ConflictError,
   diskPath,
   exactTime,
-  type FileSource,
   fileSource,
   isSameTime,
   numberedPath,
   SzafaError,
-  type Tree,
 } from '@szafa/client/node';
 import { CliError } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
@@ -118,16 +116,10 @@ function versionsOf({ szafa, run }: Put, path: string, tree: Tree): Promise<Read
   return versionsAt(szafa, path, tree, run.invocation.signal);
 }
 
-function findOnServer(
-  { run, szafa }: Put,
-  source: FileSource,
-  { origin, to }: PlannedFile,
-  versions: ReadableVersion[],
-): Promise<ExistingFile> {
-  const { flags, signal } = run.invocation;
-  const { mtime, nanos } = source;
-  const wanted = { to, origin: origin!, mtime, nanos };
-  return findExisting(szafa, versions, wanted, source, { checksum: flags.checksum ?? false, signal });
+function findOnServer(put: Put, source: FileSource, file: PlannedFile, versions: ReadableVersion[]) {
+  const { flags, signal } = put.run.invocation;
+  const options = { origin: file.origin!, checksum: flags.checksum ?? false };
+  return findExisting({ szafa: put.szafa, signal }, versions, source, options);
 }
 
 /** Skips a file whose bytes are on the server. Seals changed attributes again, if the file came from this path. */

@@ -36,45 +36,41 @@ export async function putToRequest(invocation: Invocation, link: string): Promis
   }
   const bytes = volumeSize(invocation);
   const server = normalizeServer(address.server);
-  const { options, close } = clientOptions(invocation, server, concurrencyFor(invocation, files).files);
-  try {
-    const { engine, transport, retry, onRetry } = options;
-    const connection = { engine, transport, retry, onRetry, signal };
-    const visit = await RequestVisit.begin({ ...address, server }, connection);
-    showLimits(invocation, visit);
-    using run = new TransferRun(invocation, files);
-    const { journal, concurrency } = run;
-    const upload = async (path: string, name: string, source: FileSource, onProgress: OnProgress) => {
-      const onWait = () => {
-        const message = `${oneLine(path)} is being uploaded by another szafa; waiting for it`;
-        out.note('waiting', message, { path });
-      };
-      const { resumed, size, grown } = await visit.upload(source, {
-        ...{ name, mtime: source.mtime, volumeSize: bytes, parallel: concurrency.volumes },
-        ...{ journal, signal, onProgress, onWait },
-      });
-      const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
-      const text = `put ${oneLine(name)}  ${formatBytes(size)}${again}`;
-      out.done('uploaded', { path, name, size, resumed }, text);
-      if (grown) noteGrown(invocation, path, size);
+  await using client = clientOptions(invocation, server, concurrencyFor(invocation, files).files);
+  const { engine, transport, retry, onRetry } = client.options;
+  const connection = { engine, transport, retry, onRetry, signal };
+  const visit = await RequestVisit.begin({ ...address, server }, connection);
+  showLimits(invocation, visit);
+  using run = new TransferRun(invocation, files);
+  const { journal, concurrency } = run;
+  const upload = async (path: string, name: string, source: FileSource, onProgress: OnProgress) => {
+    const onWait = () => {
+      const message = `${oneLine(path)} is being uploaded by another szafa; waiting for it`;
+      out.note('waiting', message, { path });
     };
-    const work = async ({ path, to }: PlannedFile) => {
-      const name = flags.name ?? lastOf(to);
-      await whileChanging(path, signal, async (source) => {
-        const { size } = source;
-        await run.progress.track(name, size, async (onProgress) => {
-          if (!flags['dry-run']) return upload(path, name, source, onProgress);
-          if (!visit.takes(size)) throw limitReached();
-          out.done('planned', { action: 'upload', path, name, size }, `would put ${oneLine(name)}`);
-        });
-        run.count(size);
+    const { resumed, size, grown } = await visit.upload(source, {
+      ...{ name, mtime: source.mtime, volumeSize: bytes, parallel: concurrency.volumes },
+      ...{ journal, signal, onProgress, onWait },
+    });
+    const again = resumed > 0 ? `, ${plural(resumed, 'volume')} already there` : '';
+    const text = `put ${oneLine(name)}  ${formatBytes(size)}${again}`;
+    out.done('uploaded', { path, name, size, resumed }, text);
+    if (grown) noteGrown(invocation, path, size);
+  };
+  const work = async ({ path, to }: PlannedFile) => {
+    const name = flags.name ?? lastOf(to);
+    await whileChanging(path, signal, async (source) => {
+      const { size } = source;
+      await run.progress.track(name, size, async (onProgress) => {
+        if (!flags['dry-run']) return upload(path, name, source, onProgress);
+        if (!visit.takes(size)) throw limitReached();
+        out.done('planned', { action: 'upload', path, name, size }, `would put ${oneLine(name)}`);
       });
-    };
-    await batch.each(files, work, { parallel: concurrency.files });
-    run.finish('put', 'would put');
-  } finally {
-    await close();
-  }
+      run.count(size);
+    });
+  };
+  await batch.each(files, work, { parallel: concurrency.files });
+  run.finish('put', 'would put');
 }
 
 function showLimits({ out }: Invocation, { note, limits }: RequestVisit): void {

@@ -29,9 +29,11 @@ async function makePackage(): Promise<string> {
     ...{ name, version, license, description },
     engines: { node: '>=26' },
     bin: { szafa: 'szafa.cjs' },
+    man: 'szafa.1',
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, undefined, 2));
   cpSync(at('../README.md'), join(folder, 'README.md'));
+  cpSync(at('../man/szafa.1'), join(folder, 'szafa.1'));
   cpSync(at('../../LICENSE'), join(folder, 'LICENSE'));
   return npmPack([folder], dist)[0]!;
 }

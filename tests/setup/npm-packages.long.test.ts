@@ -186,7 +186,8 @@ suite('packages that install', () => {
   test('the command has no dependencies, and registers, uploads and downloads', () => {
     const command = join(project, 'node_modules/@szafa/cli');
     assert.equal(manifestOf(command).dependencies, undefined);
-    assert.deepEqual(readdirSync(command).sort(), ['LICENSE', 'README.md', 'package.json', 'szafa.cjs']);
+    const files = ['LICENSE', 'README.md', 'package.json', 'szafa.1', 'szafa.cjs'];
+    assert.deepEqual(readdirSync(command).sort(), files);
     const env = {
       PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
       ...{ SZ_CONFIG: join(folder, 'config'), SZ_SERVER: service.url, SZ_USER: freshName() },

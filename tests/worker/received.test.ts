@@ -36,7 +36,7 @@ test('all that is read of a share is one download, until its ticket ends or coul
   const taken: string[] = [];
   let left = DAY_MS;
   let fails = true;
-  const take = async (ticket: string) => {
+  const take = async ({ body: { ticket } }: { body: { ticket: string } }) => {
     taken.push(ticket);
     if (fails) throw new Error('no answer');
     return { expires_at: new Date(Date.now() + left).toISOString() };

@@ -1,4 +1,4 @@
-/** Shares between accounts: sealed for the other's key, and signed; nobody else gets them, and no link is needed. */
+/** Shares between accounts: sealed for the recipient's key and signed by the owner, without a link. */
 import {
   bytesOf,
   type Letter,
@@ -7,90 +7,65 @@ import {
   openLink,
   parseLinkHeader,
   sealLetter,
-  sealLink,
-  sealShareRecord,
   toBase64Url,
   utf8,
 } from '@szafa/format';
 import { cleanUsername, headers as headerNames, type ReceivedShare as ReceivedAnswer } from '@szafa/protocol';
+import type { CallOptions } from '../call.ts';
 import { SzafaError } from '../errors.ts';
 import type { OpenContext } from '../transfers/download/context.ts';
 import type { Contacts } from './contacts.ts';
-import { OpenedLink, overOr } from './link-visit.ts';
-import {
-  newShareId,
-  noteOf,
-  type OwnJson,
-  type ShareItem,
-  type ShareOptions,
-  sharedFiles,
-  sizeOf,
-  titleOf,
-} from './links.ts';
+import { OpenedLink, throwOver } from './link-visit.ts';
+import { createShare, type ShareItem, type ShareOptions } from './links.ts';
 
 type Context = OpenContext & { contacts: Contacts };
 
-/** The id of the share. Of the files as they are now: one that is uploaded anew later is another one. */
+/** See `Szafa.shareWith`. */
 export async function shareWith(
   context: Context,
   username: string,
   items: readonly ShareItem[],
   options: ShareOptions = {},
 ): Promise<string> {
-  const { api, engine, keys, contacts } = context;
-  const { note, expiresAt, downloads, signal } = options;
-  const from = await contacts.own(signal);
+  const { engine, contacts } = context;
+  const from = await contacts.own(options.signal);
   if (cleanUsername(username) === from.username)
     throw new SzafaError('own-account', 'these are your own files: share them with somebody else');
-  const to = await contacts.trusted(username, signal);
-  const files = await sharedFiles(context, items, options);
-  const { header, key } = await sealLink(engine, { files, ...(note !== undefined && { note }) });
-  for (const { fileKey } of files) fileKey.fill(0);
-  const id = newShareId(context);
-  const about = { title: titleOf(items, options), size: sizeOf(files) };
-  const letter = await sealLetter(engine, { shareId: id, from, to }, { key, ...about, made: Date.now() });
-  const own: OwnJson = { kind: 'account', to: to.username, ...about, ...noteOf(options), passphrase: false };
-  await api.call('createShare', {
-    body: {
-      id,
-      files: items.map(({ entry }) => entry.fileId),
-      header: toBase64Url(header),
-      to: {
-        ...{ username: to.username, letter: toBase64Url(letter) },
-        // That the name is known: it is not asked for twice.
-        identity: (await engine.sha256(utf8(to.text))).toHex(),
-      },
-      own: toBase64Url(await sealShareRecord(engine, await keys.current(signal), id, own)),
-      expires_at: expiresAt?.toISOString() ?? null,
-      downloads: downloads ?? null,
-    },
-    signal,
+  const to = await contacts.trusted(username, options.signal);
+  const share = await createShare(context, items, options, async ({ id, ...about }) => {
+    const letter = await sealLetter(engine, { shareId: id, from, to }, { ...about, made: Date.now() });
+    // Shows the server which keys the letter is for.
+    const identity = (await engine.sha256(utf8(to.text))).toHex();
+    return {
+      request: { to: { username: to.username, letter: toBase64Url(letter), identity } },
+      record: { kind: 'account', to: to.username },
+    };
   });
-  return id;
+  return share.id;
 }
 
 /** What another account shares with this one. @public */
 export class ReceivedShare {
   readonly id: string;
-  /** Whose files they are, as the service says; where there is no problem, that one has signed it. */
+  /** The owner, by the server's word; signed by that account unless there is a problem. */
   readonly from: string;
-  /** As its owner calls it: clean it with `displayName` before use. */
+  /** The owner's name for it: clean it with `displayName` before use. */
   readonly title: string;
   /** Bytes of all files. */
   readonly size: number;
-  /** When its owner made it, which they have signed; undefined where there is a problem. */
+  /** When the owner made it, signed; undefined if there is a problem. */
   readonly madeAt: string | undefined;
-  /** Whether people have compared the fingerprint of whoever it is from. */
+  /** Whether the owner's fingerprint was compared. */
   readonly verified: boolean;
-  /** When the service got it, it says. */
+  /** When the server received it. */
   readonly createdAt: string;
   readonly expiresAt: string | null;
   /** Null: any number. */
   readonly downloadsLeft: number | null;
   readonly files: number;
-  /** Of these, how many their owner has deleted, or has in the trash. */
+  /** Number of files that are deleted or in the owner's trash. */
   readonly missing: number;
-  /** Why it cannot be trusted, and does not open. */
+  /** Why it cannot be trusted and does not open. */
   readonly problem: SzafaError | undefined;
   readonly #context: OpenContext;
   readonly #key: LinkKey | undefined;
@@ -117,31 +92,29 @@ export class ReceivedShare {
     this.#key = opened?.key;
   }
 
-  /** The files in it. With a ticket that was taken before, one that is used up still opens. */
-  async open(
-    options: { ticket?: string | undefined; signal?: AbortSignal | undefined } = {},
-  ): Promise<OpenedLink> {
+  /**
+   * Opens the files.
+   * @param options.ticket of an earlier download: it still opens a share that is used up
+   */
+  async open({ ticket, signal }: CallOptions & { ticket?: string | undefined } = {}): Promise<OpenedLink> {
     const { api, engine } = this.#context;
+    const params = { share_id: this.id };
     const key = this.#key;
     if (!key) throw this.problem!;
-    const answer = await api
-      .call('openReceived', {
-        params: { share_id: this.id },
-        headers: { [headerNames.shareTicket]: options?.ticket },
-        signal: options?.signal,
-      })
-      .catch((error) => {
-        throw overOr(error);
-      });
+    const headers = { [headerNames.shareTicket]: ticket };
+    const answer = await api.call('openReceived', { params, headers, signal }).catch(throwOver);
     const parsed = await parseLinkHeader(engine, bytesOf(answer.header, 'link', 'the header'), key);
     const { files, note } = await openLink(engine, parsed, key);
-    const take = (ticket: string, signal?: AbortSignal) =>
-      api.call('takeReceived', { params: { share_id: this.id }, body: { ticket }, signal });
-    return new OpenedLink({ api, engine, id: this.id, take }, files, note, new Set(answer.missing));
+    return new OpenedLink(
+      { api, engine, id: this.id, take: (call) => api.call('takeReceived', { params, ...call }) },
+      files,
+      note,
+      new Set(answer.missing),
+    );
   }
 }
 
-/** All that is not over, the latest first by what their owners signed. Those that cannot be trusted come last, with their problems. */
+/** See `Szafa.sharedWithMe`. Sorted by the signed time; shares with a problem come last. */
 export async function listReceived(context: Context, signal?: AbortSignal): Promise<ReceivedShare[]> {
   const { api, contacts } = context;
   const answers = (await api.call('listReceived', { signal })).shares;
@@ -151,7 +124,7 @@ export async function listReceived(context: Context, signal?: AbortSignal): Prom
   for (const answer of answers) {
     try {
       const { identity: from, verified } = await contacts.received(answer.from, answer.identity, signal);
-      const bytes = bytesOf(answer.letter, 'letter', 'what opens the share');
+      const bytes = bytesOf(answer.letter, 'letter', 'the letter');
       const letter = await openLetter({ shareId: answer.id, from, to }, bytes);
       shares.push(new ReceivedShare(context, answer, { ...letter, verified }));
     } catch (error) {

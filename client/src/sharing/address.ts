@@ -15,19 +15,19 @@ interface Address<Key> {
   key: Key;
 }
 
-/** A link, taken apart. @public */
+/** The parts of a link. @public */
 export type LinkAddress = Address<LinkKey>;
 
-/** The link of a request, taken apart. @public */
+/** The parts of a request's link. @public */
 export type RequestAddress = Address<RequestKey>;
 
-/** What people send to each other: `{server}/{letter}/{id}#{key}`. The part behind the `#` is never sent to a service. */
+/** Addresses of the form `{server}/{letter}/{id}#{key}`. The part after the `#` is never sent to a server. */
 class AddressKind<Key> {
   readonly #letter: string;
   readonly #chars: number;
   readonly #keyOf: (text: string) => Key | undefined;
 
-  /** `chars`: how many there are behind the `#`. */
+  /** @param chars length of the part after the `#` */
   constructor(letter: string, chars: number, keyOf: (text: string) => Key | undefined) {
     this.#letter = letter;
     this.#chars = chars;
@@ -43,7 +43,7 @@ class AddressKind<Key> {
     const [, server, id, fragment] = whole.exec(text.trim()) ?? [];
     const key = fragment === undefined ? undefined : this.#keyOf(fragment);
     if (!server || !id || !isShareId(id) || !key) {
-      const message = `this link is not whole: it ends with # and ${this.#chars} characters behind it`;
+      const message = `this link is incomplete: it must end with # and ${this.#chars} characters`;
       throw new SzafaError('link', message);
     }
     return { server, id, key };
@@ -53,21 +53,21 @@ class AddressKind<Key> {
 const LINK = new AddressKind('s', 64, parseLinkKey);
 const REQUEST = new AddressKind('r', 86, parseRequestKey);
 
-/** Whether somebody means a link by it, though it may be cut off. @public */
+/** Whether a text looks like a link, complete or not. @public */
 export const looksLikeLink = (text: string): boolean => LINK.looksLike(text);
 
 /** @public */
 export const linkText = ({ server, id, key }: LinkAddress): string => `${server}/s/${id}#${linkKeyText(key)}`;
 
-/** Throws where a text is no whole link. @public */
+/** @throws SzafaError `link` if the text is not a complete link @public */
 export const parseLink = (text: string): LinkAddress => LINK.parse(text);
 
-/** Whether somebody means the link of a request by it, though it may be cut off. @public */
+/** Whether a text looks like the link of a request, complete or not. @public */
 export const looksLikeRequest = (text: string): boolean => REQUEST.looksLike(text);
 
 /** @public */
 export const requestText = ({ server, id, key }: RequestAddress): string =>
   `${server}/r/${id}#${requestKeyText(key)}`;
 
-/** Throws where a text is no whole link of a request. @public */
+/** @throws SzafaError `link` if the text is not the complete link of a request @public */
 export const parseRequest = (text: string): RequestAddress => REQUEST.parse(text);

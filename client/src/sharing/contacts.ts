@@ -1,4 +1,4 @@
-/** Who others are: their public keys, as they were when they were first seen, or when people compared them. */
+/** The public keys of other accounts, pinned when they are first seen. */
 import {
   type Bytes,
   bytesOf,
@@ -14,21 +14,21 @@ import type { OpenContext } from '../transfers/download/context.ts';
 
 /** What a client remembers of another account. @public */
 export interface ContactPin {
-  /** SHA-256 over its names and keys, in hex: all of what the fingerprint shows. */
+  /** SHA-256 over its names and keys, in hex; the fingerprint shows it. */
   digest: string;
   /** Two people have compared the fingerprint. */
   verified: boolean;
 }
 
-/** Where the contacts of one account are kept, without a secret; it must outlive a logout. @public */
+/** Stores the contacts of one account. Holds no secret, and must survive a logout. @public */
 export interface ContactStore {
   load(contact: string): Promise<ContactPin | undefined>;
-  /** Only if there is none: of several at once one is the first, and all get that one. */
+  /** Stores a pin if there is none, and returns the stored one. */
   saveFirst(contact: string, pin: ContactPin): Promise<ContactPin>;
   save(contact: string, pin: ContactPin): Promise<void>;
 }
 
-/** By account and by the id of its service, which is the same at every address that it has. @public */
+/** Stores by account and server id, which is the same at every address of a server. @public */
 export interface ContactStores {
   of(username: string, serviceId: string): ContactStore;
 }
@@ -36,13 +36,12 @@ export interface ContactStores {
 /** @public */
 export interface Contact {
   username: string;
-  /** Of the keys that the service gives now: 60 digits, in groups of five. */
+  /** Of the keys that the server returns now: 60 digits in groups of five. */
   fingerprint: string;
-  /** `known`: used before, or seen now; `verified`: compared; `changed`: not the keys of before. */
+  /** `known`: seen before or now; `verified`: compared; `changed`: different keys than before. */
   state: 'known' | 'verified' | 'changed';
 }
 
-/** Forgotten with the session. */
 function inMemory(): ContactStore {
   const pins = new Map<string, ContactPin>();
   return {
@@ -62,13 +61,13 @@ const changed = (identity: Identity, { verified }: ContactPin) =>
 type Context = Pick<OpenContext, 'api' | 'engine' | 'keys'>;
 
 const noSuch = (username: string, cause?: unknown) =>
-  new SzafaError('no-contact', `there is no account ${username} that something could be shared with`, {
+  new SzafaError('no-contact', `there is no account ${username} to share with`, {
     cause,
   });
 
 /**
- * The keys of other accounts are trusted when they are first seen, and pinned. From then on other keys stop whoever would use them, until
- * somebody has compared them. A service that lies from the beginning is found out by comparing.
+ * Trusts and pins the keys of an account when they are first seen, and refuses other keys from then on until somebody has compared them.
+ * Comparing also exposes a server that lied from the beginning.
  */
 export class Contacts {
   readonly #context: Context;
@@ -84,7 +83,10 @@ export class Contacts {
     return this.#context.keys.identity(signal);
   }
 
-  /** The keys of an account, if they are those of before; pinned if they were never seen. `text`: as the service gave them. */
+  /**
+   * Returns the keys of an account, and pins them if they were never seen; `text` is the server's answer.
+   * @throws ContactChangedError
+   */
   async trusted(username: string, signal?: AbortSignal): Promise<Identity & { text: string }> {
     const identity = await this.#find(cleanUsername(username), signal);
     const { pin, isSame } = await this.#pinned(identity, signal);
@@ -92,22 +94,22 @@ export class Contacts {
     return identity;
   }
 
-  /** The same for those that came with something else, and whether people have compared them. */
+  /** Like `trusted`, for keys that came with a share. */
   async received(
     username: string,
     document: string,
     signal?: AbortSignal,
   ): Promise<{ identity: Identity; verified: boolean }> {
-    // A letter that only looks like one of an alphabet would make a stranger look like a friend.
+    // A look-alike letter would make a stranger look like a friend.
     if (!isUsername(username))
-      throw new TamperedError('identity', 'the server gives a name that no account can have');
+      throw new TamperedError('identity', 'the server returned a name that no account can have');
     const identity = await this.#parse(username, document, signal);
     const { pin, isSame } = await this.#pinned(identity, signal);
     if (!isSame) throw changed(identity, pin);
     return { identity, verified: pin.verified };
   }
 
-  /** What can be shown and compared. What is seen is pinned: what is compared is then what is used. */
+  /** Returns the keys to compare, and pins them: what people compare is then what is used. */
   async show(username: string, signal?: AbortSignal): Promise<Contact> {
     const identity = await this.#find(cleanUsername(username), signal);
     const { pin, isSame } = await this.#pinned(identity, signal);
@@ -115,7 +117,7 @@ export class Contacts {
     return { username: identity.username, fingerprint: fingerprintText(identity), state };
   }
 
-  /** As it was when it was last trusted, without asking the service; undefined where it never was. */
+  /** Returns the pinned keys without a request; undefined if there are none. */
   async remembered(name: string): Promise<Contact | undefined> {
     const username = cleanUsername(name);
     const pin = await (await this.#store(undefined)).load(username);
@@ -124,7 +126,7 @@ export class Contacts {
     return { username, fingerprint, state: pin.verified ? 'verified' : 'known' };
   }
 
-  /** People have compared the fingerprint that `show` gave: what nobody has seen here, nobody has compared. */
+  /** Marks the keys that `show` returned as compared. */
   async verify(username: string, signal?: AbortSignal): Promise<Contact> {
     const name = cleanUsername(username);
     const pin = await (await this.#store(signal)).load(name);
@@ -134,13 +136,13 @@ export class Contacts {
     return this.#keep(identity, signal);
   }
 
-  /** From now on the keys with this fingerprint are those of the account: somebody has it from its owner. */
+  /** Pins new keys with this fingerprint, which the owner has confirmed. */
   async accept(username: string, fingerprint: string, signal?: AbortSignal): Promise<Contact> {
     const identity = await this.#find(cleanUsername(username), signal);
     const given = parseFingerprint(fingerprint);
     if (given === undefined) throw new SzafaError('fingerprint', 'a fingerprint has 60 digits');
     if (given !== fingerprintText(identity)) {
-      const message = `the keys that the server gives for ${identity.username} have another fingerprint`;
+      const message = `the keys that the server returns for ${identity.username} have another fingerprint`;
       throw new SzafaError('other-fingerprint', message);
     }
     return this.#keep(identity, signal);
@@ -152,7 +154,7 @@ export class Contacts {
     return { username, fingerprint: fingerprintText(identity), state: 'verified' };
   }
 
-  /** As it was first seen, which may be now. */
+  /** Returns the pin; these keys become the pin if there is none. */
   async #pinned(
     identity: Identity,
     signal: AbortSignal | undefined,
@@ -181,7 +183,7 @@ export class Contacts {
 
   async #parse(username: string, text: string, signal: AbortSignal | undefined): Promise<Identity> {
     const { serviceId } = await this.own(signal);
-    const document: Bytes = bytesOf(text, 'identity', `what the server gives for ${username}`);
+    const document: Bytes = bytesOf(text, 'identity', `the identity of ${username}`);
     return parseIdentity(this.#context.engine, { serviceId, username }, document);
   }
 }

@@ -1,8 +1,9 @@
-/** A link, opened by whoever has it: no account, no session. */
+/** Opens links without an account. */
 
 import {
+  bytesOf,
+  defined,
   type Engine,
-  fromBase64Url,
   linkAccess,
   needsPassphrase,
   openLink,
@@ -11,8 +12,8 @@ import {
   type SharedFile,
   toBase64Url,
 } from '@szafa/format';
-import { Api, type ApiOptions, linkHeaders } from '../call.ts';
-import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
+import { Api, type ApiOptions, type CallOptions, hasStatus, linkHeaders } from '../call.ts';
+import { LinkOverError } from '../errors.ts';
 import { sharedVolumeReader } from '../transfers/calls.ts';
 import { type ReadableHeader, RemoteFile } from '../transfers/download/remote-file.ts';
 import { webEngine } from '../web/engine.ts';
@@ -20,32 +21,33 @@ import { type LinkAddress, parseLink } from './address.ts';
 
 /** @public */
 export interface VisitOptions extends Omit<ApiOptions, 'server' | 'token'> {
-  /** Web Crypto unless told otherwise. */
+  /** Web Crypto by default. */
   engine?: Engine | undefined;
-  /** One that was taken before: with it a link that is used up still opens. */
+  /** Of an earlier download: it still opens a link that is used up. */
   ticket?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
 const TICKET_BYTES = 32;
 
-/** Names one download of a link: keep it before it is taken, and the same download can go on later without being counted again. @public */
+/** Draws the name of one download. Save it before `take`: the same download can then continue later without being counted again. @public */
 export function newTicket(engine: Engine): string {
   return toBase64Url(engine.random(TICKET_BYTES));
 }
 
-/** What the service says of a link that it does not serve. */
+/** Turns the server's refusal of a link into an error that names the reason. */
 export function overOr(error: unknown): unknown {
-  if (!(error instanceof ApiError)) return error;
+  if (hasStatus(error, 404)) return new LinkOverError('unknown', 'the server does not know this link');
+  if (!hasStatus(error, 410)) return error;
   const { ended } = error.body;
-  if (error.status === 410)
-    return new LinkOverError(typeof ended === 'string' ? ended : 'ended', error.message);
-  if (error.status === 404)
-    return new LinkOverError('unknown', 'the server knows no such link, or not any more');
-  return error;
+  return new LinkOverError(typeof ended === 'string' ? ended : 'ended', error.message);
 }
 
-/** What a link gives away before its passphrase is known. @public */
+export const throwOver = (error: unknown): never => {
+  throw overOr(error);
+};
+
+/** A link before its passphrase is known. @public */
 export class LinkVisit {
   readonly needsPassphrase: boolean;
   readonly expiresAt: string | null;
@@ -71,39 +73,33 @@ export class LinkVisit {
     this.downloadsLeft = opened.downloads_left;
   }
 
-  /** Fetches what the link points to, and checks that it is what the link was made for. */
+  /**
+   * Fetches the header of a link, and checks that the link was made for it.
+   * @throws LinkOverError; TamperedError; SzafaError `link` if the text is not a whole link
+   */
   static async begin(link: string | LinkAddress, options: VisitOptions = {}): Promise<LinkVisit> {
     const address = typeof link === 'string' ? parseLink(link) : link;
     const { engine = webEngine(), ticket, signal, ...rest } = options;
     const api = new Api({ ...rest, server: address.server });
     const access = toBase64Url(await linkAccess(engine, address.key));
+    const headers = linkHeaders(access, ticket);
     const opened = await api
-      .call('openShare', { params: { share_id: address.id }, headers: linkHeaders(access, ticket), signal })
-      .catch((error) => {
-        throw overOr(error);
-      });
-    let header: Uint8Array<ArrayBuffer>;
-    try {
-      header = fromBase64Url(opened.header);
-    } catch (cause) {
-      throw new TamperedError('link', 'what the server gives is no header of a link', { cause });
-    }
+      .call('openShare', { params: { share_id: address.id }, headers, signal })
+      .catch(throwOver);
+    const header = bytesOf(opened.header, 'link', 'the header of the link');
     const parsed = await parseLinkHeader(engine, header, address.key);
     return new LinkVisit({ api, engine, address, parsed }, opened);
   }
 
-  /** The files; a wrong passphrase, or none where one is needed, is a PassphraseError. */
+  /**
+   * Opens the files.
+   * @throws PassphraseError if the passphrase is missing or wrong
+   */
   async open(passphrase?: string): Promise<OpenedLink> {
     const { files, note } = await openLink(this.#engine, this.#parsed, this.#address.key, passphrase);
     const [api, engine, { id, key }] = [this.#api, this.#engine, this.#address];
-    const access = toBase64Url(await linkAccess(engine, key));
-    const take: Take = (ticket, signal) =>
-      api.call('takeTicket', {
-        params: { share_id: id },
-        headers: linkHeaders(access),
-        body: { ticket },
-        signal,
-      });
+    const headers = linkHeaders(toBase64Url(await linkAccess(engine, key)));
+    const take: Take = (call) => api.call('takeTicket', { params: { share_id: id }, headers, ...call });
     return new OpenedLink({ api, engine, id, take }, files, note, this.#missing);
   }
 }
@@ -112,24 +108,24 @@ export class LinkVisit {
 export interface VisitedFile {
   /** From 1. */
   number: number;
-  /** As its owner gave it: clean it with `displayName` or `safeSegments` before use. */
+  /** The owner's path: clean it with `displayName` or `safeSegments` before use. */
   name: string;
   size: number;
   mtime?: number;
   type?: string;
-  /** Target of a symbolic link, which has no bytes; empty where its owner keeps it. Never to be followed out of what is written to. */
+  /** Target of a symbolic link, which has no bytes; empty if it is private. Never follow it out of the target folder. */
   link?: string;
-  /** Its owner has deleted it since. */
+  /** The owner has deleted it. */
   missing: boolean;
 }
 
-/** A file of a link, to be read as any other one. @public */
+/** @public */
 export type SharedRemoteFile = RemoteFile<ReadableHeader>;
 
-/** Begins a download on the service. */
-export type Take = (ticket: string, signal?: AbortSignal) => Promise<{ expires_at: string }>;
+/** Starts a download on the server. */
+type Take = (call: CallOptions & { body: { ticket: string } }) => Promise<{ expires_at: string }>;
 
-/** What is behind a link, or is shared with an account. @public */
+/** The files of a link, or of a share with this account. @public */
 export class OpenedLink {
   readonly id: string;
   readonly note: string | undefined;
@@ -152,38 +148,31 @@ export class OpenedLink {
     this.#shared = shared;
     this.note = note;
     this.files = shared.map(({ name, layout, mtime, type, link }, at) => ({
-      ...{
-        number: at + 1,
-        name: fileName(name, layout.size),
-        size: layout.size,
-        missing: missing.has(at + 1),
-      },
-      ...(mtime !== undefined && { mtime }),
-      ...(type !== undefined && { type }),
-      ...(link !== undefined && { link }),
+      ...{ number: at + 1, name: fileName(name, layout.size), size: layout.size },
+      ...{ missing: missing.has(at + 1), ...defined({ mtime, type, link }) },
     }));
   }
 
-  /** Begins a download, which counts, once for a ticket; `file` then reads with it. Until when it does. */
+  /**
+   * Starts a download, which is counted once for each ticket; `file` then reads with the ticket.
+   * @returns when the ticket expires
+   * @throws LinkOverError
+   */
   async take(ticket: string, signal?: AbortSignal): Promise<Date> {
-    const { expires_at } = await this.#take(ticket, signal).catch((error) => {
-      throw overOr(error);
-    });
+    const { expires_at } = await this.#take({ body: { ticket }, signal }).catch(throwOver);
     return new Date(expires_at);
   }
 
-  /** A file by its number, with a ticket that was taken. Its volumes are verified as they are read, as an owner's are. */
+  /** Returns a file by its number; volumes are verified while they are read. */
   file(number: number, ticket: string): SharedRemoteFile {
     const shared = this.#shared[number - 1];
     if (!shared) throw new RangeError(`this link has no file ${number}`);
     const { name, layout, mtime, type, link, ...secrets } = shared;
+    const padded = layout.padded === layout.size ? undefined : layout.padded;
     const metadata = {
-      // The owner has the key as well, and so may others have it.
+      // The owner has the key too, and so may others.
       ...{ name, size: layout.size, shared: true as const },
-      ...(layout.padded !== layout.size && { padded: layout.padded }),
-      ...(mtime !== undefined && { mtime }),
-      ...(type !== undefined && { type }),
-      ...(link !== undefined && { link }),
+      ...defined({ padded, mtime, type, link }),
     };
     const reader = sharedVolumeReader(this.#api, { id: this.id, number, ticket });
     const header = { ...secrets, layout, metadata };
@@ -191,7 +180,7 @@ export class OpenedLink {
   }
 }
 
-/** A name that ends in `/` is that of an empty folder: what has bytes is a file, whatever its owner called it. */
+/** A name that ends in `/` is that of an empty folder, so a file with bytes loses the slashes. */
 function fileName(name: string, size: number): string {
   let end = name.length;
   if (size > 0) while (end > 1 && name[end - 1] === '/') end--;

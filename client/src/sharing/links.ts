@@ -1,6 +1,7 @@
-/** What an account shares: links, and the list of all of it. */
+/** Shares of an account: links are made here, and all shares are listed here. */
 import {
   bytesOf,
+  defined,
   epochOfShareRecord,
   type LinkKey,
   linkAccess,
@@ -15,7 +16,8 @@ import {
   toBase64Url,
   utf8,
 } from '@szafa/format';
-import { type Ending, type ListedShare, limits } from '@szafa/protocol';
+import { type Ending, type ListedShare, limits, type RouteBody } from '@szafa/protocol';
+import { hasStatus } from '../call.ts';
 import { ApiError, changedAgain, SzafaError, TamperedError } from '../errors.ts';
 import type { EncParams } from '../files/calls.ts';
 import type { Entry } from '../files/listing.ts';
@@ -27,42 +29,44 @@ import { requireName } from '../transfers/download/record-name.ts';
 import { linkText } from './address.ts';
 import { markShared } from './mark.ts';
 
-/** A file to be shared, and what visitors see as its path. @public */
+/** A file to share. @public */
 export interface ShareItem {
   entry: Entry;
-  /** Below what is shared; `/` parts it. */
+  /** The path that visitors see. */
   name: string;
 }
 
 /** @public */
 export interface LinkOptions {
-  /** What it is called in the owner's list, and for the account that it is for: of one file its name, unless told. */
+  /** The name in the owner's list, and for the recipient; that of the file by default. */
   title?: string | undefined;
   /** For those who open it. */
   note?: string | undefined;
-  /** Asked for beside the link. */
+  /** Needed beside the link. */
   passphrase?: string | undefined;
   expiresAt?: Date | undefined;
-  /** How many may be begun. */
+  /** Maximum number of downloads. */
   downloads?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** Files whose keys were opened, of all. */
+  /** Called with the number of files whose keys were opened. */
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 /** @public */
+export type ShareOptions = Omit<LinkOptions, 'passphrase'>;
+
+/** @public */
 export interface Link {
   id: string;
-  /** What is sent to others: whoever has it, and the passphrase if there is one, has the files. */
+  /** Anyone who has it, and the passphrase if there is one, has the files. */
   link: string;
 }
 
 /** A link, or a share with an account, as its owner sees it. @public */
-export interface OwnLink {
-  id: string;
-  /** Absent where there is a problem, and where it is for an account. */
+export interface OwnLink extends Pick<ListedShare, 'id' | 'downloads' | 'downloaded' | 'files' | 'missing'> {
+  /** Absent if there is a problem, and for a share with an account. */
   link?: string;
-  /** The account that it is for. */
+  /** The account of the recipient. */
   to?: string;
   title: string;
   note?: string;
@@ -71,22 +75,16 @@ export interface OwnLink {
   size: number;
   createdAt: string;
   expiresAt: string | null;
-  /** How many there may be; null: any number. */
-  downloads: number | null;
-  downloaded: number;
-  files: number;
-  /** Of these, how many are deleted or in the trash, and so not served. */
-  missing: number;
-  /** Why it opens nothing any more. */
+  /** Why it no longer opens. */
   ended: Ending | null;
-  /** What the service keeps beside it is not what its owner put there. */
+  /** Why the owner's record of it on the server cannot be used. */
   problem?: SzafaError;
 }
 
-/** What is kept beside a share. */
-export interface OwnJson {
+/** The owner's record of a share. */
+interface ShareRecord {
   kind: 'link' | 'account';
-  /** Of a link: what stands behind the #. */
+  /** Of a link: the part after the #. */
   key?: string;
   /** Of a share with an account. */
   to?: string;
@@ -98,11 +96,10 @@ export interface OwnJson {
 
 const ID_BYTES = 16;
 const PARALLEL = 8;
+/** Longer titles and notes are cut in the owner's list; visitors get the whole note. */
+const TITLE_CHARS = 500;
 
-/** @public */
-export type ShareOptions = Omit<LinkOptions, 'passphrase'>;
-
-/** An id that the service has no say in; none that a command would take for an option, where somebody types its beginning. */
+/** Draws an id that does not start with a dash: a command would take that for an option. */
 export function newShareId({ engine }: Pick<OpenContext, 'engine'>): string {
   let id = '';
   do id = toBase64Url(engine.random(ID_BYTES));
@@ -110,62 +107,73 @@ export function newShareId({ engine }: Pick<OpenContext, 'engine'>): string {
   return id;
 }
 
-/** What it is called. */
-export const titleOf = (items: readonly ShareItem[], { title }: ShareOptions) =>
-  (title ?? (items.length === 1 ? items[0]!.name : `${items.length} files`)).slice(0, TITLE_CHARS);
+/** A share whose files are sealed, before the server has it. */
+export interface NewShare {
+  id: string;
+  key: LinkKey;
+  title: string;
+  size: number;
+}
 
-export const sizeOf = (files: readonly SharedFile[]) =>
-  files.reduce((sum, { layout }) => sum + layout.size, 0);
-
-/** What of a note its owner's list has. */
-export const noteOf = ({ note }: ShareOptions) => note !== undefined && { note: note.slice(0, TITLE_CHARS) };
-
-/** Of the files as they are now: one that is uploaded anew later is another one. */
-export async function makeLink(
+/**
+ * Seals the keys of the files as they are now and stores the share: a file that is uploaded again later is not in it.
+ * @param describe returns what the share is for: parts of the request, and of the owner's record
+ */
+export async function createShare(
   context: OpenContext,
   items: readonly ShareItem[],
-  options: LinkOptions = {},
-): Promise<Link> {
+  options: LinkOptions,
+  describe: (share: NewShare) => Promise<{
+    request: Pick<RouteBody<'createShare'>, 'access' | 'to'>;
+    record: Pick<ShareRecord, 'kind' | 'key' | 'to'>;
+  }>,
+): Promise<NewShare> {
   const { api, engine, keys } = context;
   const { note, passphrase, expiresAt, downloads, signal } = options;
-  const files = await sharedFiles(context, items, options);
-  const { header, key } = await sealLink(engine, { files, ...(note !== undefined && { note }) }, passphrase);
+  const files = await openSharedFiles(context, items, options);
+  const { header, key } = await sealLink(engine, { files, ...defined({ note }) }, passphrase);
   for (const { fileKey } of files) fileKey.fill(0);
   const id = newShareId(context);
-  const own: OwnJson = {
-    kind: 'link',
-    key: linkKeyText(key),
-    title: titleOf(items, options),
-    ...noteOf(options),
-    passphrase: passphrase !== undefined,
-    size: sizeOf(files),
+  const { title = items.length === 1 ? items[0]!.name : `${items.length} files` } = options;
+  const size = files.reduce((sum, { layout }) => sum + layout.size, 0);
+  const share = { id, key, title: title.slice(0, TITLE_CHARS), size };
+  const { request, record } = await describe(share);
+  const own: ShareRecord = {
+    ...{ ...record, title: share.title, ...defined({ note: note?.slice(0, TITLE_CHARS) }) },
+    ...{ passphrase: passphrase !== undefined, size },
   };
   await api.call('createShare', {
     body: {
-      id,
-      files: items.map(({ entry }) => entry.fileId),
-      header: toBase64Url(header),
-      access: await accessHash(context, key),
+      ...{ id, files: items.map(({ entry }) => entry.fileId), header: toBase64Url(header), ...request },
       own: toBase64Url(await sealShareRecord(engine, await keys.current(signal), id, own)),
       expires_at: expiresAt?.toISOString() ?? null,
       downloads: downloads ?? null,
     },
     signal,
   });
+  return share;
+}
+
+/** See `Szafa.shareLink`. */
+export async function makeLink(
+  context: OpenContext,
+  items: readonly ShareItem[],
+  options: LinkOptions = {},
+): Promise<Link> {
+  const { api, engine } = context;
+  const { id, key } = await createShare(context, items, options, async (share) => {
+    // The server gets the hash; visitors send the text.
+    const access = utf8(toBase64Url(await linkAccess(engine, share.key)));
+    return {
+      request: { access: (await engine.sha256(access)).toHex() },
+      record: { kind: 'link', key: linkKeyText(share.key) },
+    };
+  });
   return { id, link: linkText({ server: api.server, id, key }) };
 }
 
-/** More of them is cut off in the owner's list; visitors get all of a note. */
-const TITLE_CHARS = 500;
-
-/** As the service compares it: it gets the text itself only from visitors. */
-async function accessHash({ engine }: OpenContext, key: LinkKey): Promise<string> {
-  const access = utf8(toBase64Url(await linkAccess(engine, key)));
-  return (await engine.sha256(access)).toHex();
-}
-
-/** What others need of each; the owner's headers say from now on that others have the keys. */
-export async function sharedFiles(
+/** Opens the keys of the files, and marks the files as shared before anyone gets a key. */
+async function openSharedFiles(
   context: OpenContext,
   items: readonly ShareItem[],
   { signal, onProgress }: ShareOptions,
@@ -176,32 +184,27 @@ export async function sharedFiles(
   }
   const files: SharedFile[] = [];
   const heads = new Map<string, EncParams>();
-  const given = pathsOf(items);
+  const paths = pathsOf(items);
   let done = 0;
   await forEach(items.entries(), PARALLEL, async ([at, item]) => {
-    const { file, head } = await sharedFile(context, item, given, signal);
+    const { file, head } = await openSharedFile(context, item, paths, signal);
     files[at] = file;
     if (head) heads.set(item.entry.fileId, head);
     onProgress?.(++done, items.length);
   });
-  // Before anybody is given a key.
-  await markShared(
-    context,
-    items.map(({ entry }) => entry),
-    heads,
-    signal,
-  );
+  const entries = items.map(({ entry }) => entry);
+  await markShared(context, entries, heads, signal);
   return files;
 }
 
 /**
- * Its key is given away only where header, record and name are those of one file: the service must not choose which. `head`: its header,
- * where that does not say yet that others have the key.
+ * Opens the key of a file if header, record and name belong together: the server must not choose which file is shared.
+ * @returns `head` is the header if it lacks the mark of shared files
  */
-async function sharedFile(
+async function openSharedFile(
   context: OpenContext,
   { entry, name }: ShareItem,
-  given: ReadonlySet<string>,
+  paths: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<{ file: SharedFile; head: EncParams | undefined }> {
   const { api, engine, keys } = context;
@@ -212,18 +215,17 @@ async function sharedFile(
   checkRecord(entry.record, header);
   await requireName(context, entry.record, header, signal);
   const { fileId, fileKey, layout, totalSha256, metadata } = header;
-  const { mtime, type, thumbnail, link } = metadata;
+  const { mtime, type, thumbnail, link: target } = metadata;
+  const isShown = target !== undefined && leadsWithin(name, target) && paths.has(ledTo(name, target));
+  const link = target === undefined || isShown ? target : '';
   const file = {
     ...{ fileId, fileKey, name, layout, totalSha256 },
-    ...(mtime !== undefined && { mtime }),
-    ...(type !== undefined && { type }),
-    ...(thumbnail !== undefined && { thumbnail }),
-    ...(link !== undefined && { link: leadsWithin(name, link) && given.has(ledTo(name, link)) ? link : '' }),
+    ...defined({ mtime, type, thumbnail, link }),
   };
   return { file, head: metadata.shared ? undefined : { encParams, encParamsText } };
 }
 
-/** Everything that visitors see, folders included. */
+/** Returns all paths that visitors see, folders included. */
 function pathsOf(items: readonly ShareItem[]): Set<string> {
   const paths = new Set<string>();
   for (const { name } of items) {
@@ -233,16 +235,54 @@ function pathsOf(items: readonly ShareItem[]): Set<string> {
   return paths;
 }
 
+/** See `Szafa.links`. */
 export async function listLinks(context: OpenContext, signal?: AbortSignal): Promise<OwnLink[]> {
-  const shares = (await context.api.call('listShares', { signal })).shares;
+  const { shares } = await context.api.call('listShares', { signal });
   const links: OwnLink[] = [];
   for (const share of shares) links.push(await ownLink(context, share, signal));
   return links;
 }
 
+async function ownLink(
+  context: OpenContext,
+  share: ListedShare,
+  signal: AbortSignal | undefined,
+): Promise<OwnLink> {
+  const { id, created_at: createdAt, expires_at: expiresAt, downloads, downloaded } = share;
+  const { files, missing, ended } = share;
+  const facts = { id, createdAt, expiresAt, downloads, downloaded, files, missing, ended };
+  try {
+    const { key, to, title, note, passphrase, size } = await openOwnLink(context, share, signal);
+    const link = key && linkText({ server: context.api.server, id, key });
+    return { ...facts, ...defined({ link, to, title, note }), hasPassphrase: passphrase, size };
+  } catch (error) {
+    if (!(error instanceof SzafaError) || error.code === 'network') throw error;
+    return { ...facts, title: '', hasPassphrase: false, size: 0, problem: error };
+  }
+}
+
+const recordBytes = (own: string) => bytesOf(own, 'share', "the server's record of this share");
+
+export async function openOwnLink(
+  { engine, keys }: Pick<OpenContext, 'engine' | 'keys'>,
+  { id, own }: Pick<ListedShare, 'id' | 'own'>,
+  signal?: AbortSignal,
+): Promise<Omit<ShareRecord, 'key'> & { key: LinkKey | undefined }> {
+  const sealed = recordBytes(own);
+  const master = await keys.master(epochOfShareRecord(sealed), signal);
+  const record = (await openShareRecord(engine, master, id, sealed)) as Partial<ShareRecord>;
+  const key = typeof record.key === 'string' ? parseLinkKey(record.key) : undefined;
+  const { kind, to, title, note, passphrase = false, size = 0 } = record;
+  const isKnown = kind === 'link' ? key !== undefined : kind === 'account' && typeof to === 'string';
+  if (!isKnown || typeof title !== 'string') {
+    throw new SzafaError('unsupported', 'a newer szafa made this share');
+  }
+  return { kind: kind!, key, ...defined({ to, title, note }), passphrase, size };
+}
+
 /**
- * What is kept beside shares, under the newest master key where it is under an earlier one. `accept`: ids of those that may be under a
- * retired one; `failed`: the ids of those that stay as they are.
+ * Seals the owner's records of shares under the newest master key.
+ * @param accept ids of records that may be under a retired key
  */
 export async function resealRecords(
   context: OpenContext,
@@ -256,93 +296,39 @@ export async function resealRecords(
   let done = 0;
   for (const { id, own } of (await api.call('listShares', { signal })).shares) {
     try {
-      const sealed = ownBytes(own);
-      // Opened also where it says that it is done: anybody can say so.
+      const sealed = recordBytes(own);
       const epoch = epochOfShareRecord(sealed);
       const retired = accept.has(id) ? await keys.allMasters(signal) : [];
       const accepted = retired.find((master) => master.epoch === epoch)?.key;
-      const kept = await openShareRecord(engine, accepted ?? (await keys.master(epoch, signal)), id, sealed);
+      const master = accepted ?? (await keys.master(epoch, signal));
+      // Opened even if its epoch is the current one: anyone can write that number.
+      const record = await openShareRecord(engine, master, id, sealed);
       if (epoch >= current.epoch) continue;
-      const next = toBase64Url(await sealShareRecord(engine, current, id, kept));
-      await api.call('writeOwn', {
-        params: { share_id: id },
-        body: { own: next, match: (await engine.sha256(utf8(own))).toHex() },
-        signal,
-      });
+      const next = toBase64Url(await sealShareRecord(engine, current, id, record));
+      const body = { own: next, match: (await engine.sha256(utf8(own))).toHex() };
+      await api.call('writeOwn', { params: { share_id: id }, body, signal });
       done++;
     } catch (error) {
       if (error instanceof ApiError && error.kind === 'not-found') continue;
-      if (error instanceof ApiError && error.status === 412) changed.add(id);
+      if (hasStatus(error, 412)) changed.add(id);
       else if (error instanceof TamperedError && !error.aboutKeys) failed.push({ about: id, error });
       else throw error;
     }
   }
-  // An answer that was lost looks the same as another device that did it: either way it is done.
+  // Either another device has done it, or the answer to this one was lost.
   const now = changed.size > 0 ? (await api.call('listShares', { signal })).shares : [];
-  for (const { id, own } of now.filter(({ id }) => changed.has(id))) {
+  for (const { id, own } of now.filter((share) => changed.has(share.id))) {
     if (isUnder(current.epoch, own)) done++;
     else failed.push({ about: id, error: changedAgain() });
   }
   return { done, failed };
 }
 
-async function ownLink(
-  context: OpenContext,
-  share: ListedShare,
-  signal: AbortSignal | undefined,
-): Promise<OwnLink> {
-  const { id, created_at: createdAt, expires_at: expiresAt, downloads, downloaded } = share;
-  const { files, missing, ended } = share;
-  const facts = { id, createdAt, expiresAt, downloads, downloaded, files, missing, ended };
-  try {
-    const { key, to, title, note, passphrase, size } = await openOwnLink(context, share, signal);
-    const whose = key ? { link: linkText({ server: context.api.server, id, key }) } : { to: to! };
-    return {
-      ...facts,
-      ...whose,
-      title,
-      ...(note !== undefined && { note }),
-      hasPassphrase: passphrase,
-      size,
-    };
-  } catch (error) {
-    if (!(error instanceof SzafaError) || error.code === 'network') throw error;
-    return { ...facts, title: '', hasPassphrase: false, size: 0, problem: error };
-  }
-}
-
 function isUnder(epoch: number, own: string): boolean {
   try {
-    return epochOfShareRecord(ownBytes(own)) >= epoch;
+    return epochOfShareRecord(recordBytes(own)) >= epoch;
   } catch (error) {
     if (error instanceof SzafaError) return false;
     throw error;
   }
-}
-
-const ownBytes = (own: string) => bytesOf(own, 'share', 'what the server keeps beside this share');
-
-export async function openOwnLink(
-  { engine, keys }: Pick<OpenContext, 'engine' | 'keys'>,
-  { id, own }: Pick<ListedShare, 'id' | 'own'>,
-  signal?: AbortSignal,
-): Promise<Omit<OwnJson, 'key'> & { key: LinkKey | undefined }> {
-  const sealed = ownBytes(own);
-  const master = await keys.master(epochOfShareRecord(sealed), signal);
-  const json = (await openShareRecord(engine, master, id, sealed)) as Partial<OwnJson>;
-  const key = typeof json.key === 'string' ? parseLinkKey(json.key) : undefined;
-  const { kind, to, title, note, passphrase = false, size = 0 } = json;
-  const isKnown = kind === 'link' ? key !== undefined : kind === 'account' && typeof to === 'string';
-  if (!isKnown || typeof title !== 'string') {
-    throw new SzafaError('unsupported', 'a newer szafa made this share');
-  }
-  return {
-    kind: kind!,
-    key,
-    ...(to !== undefined && { to }),
-    title,
-    ...(note !== undefined && { note }),
-    passphrase,
-    size,
-  };
 }

@@ -1,9 +1,7 @@
-/** The link of a request, used by whoever has it: no account, no session. */
-
+/** Uploads through the link of a file request, without an account. */
 import {
-  type Bytes,
+  bytesOf,
   type Engine,
-  fromBase64Url,
   openRequestHeader,
   requestAccess,
   storedSize,
@@ -11,13 +9,13 @@ import {
 } from '@szafa/format';
 import { readServerInfo } from '../accounts/calls.ts';
 import { Api, linkHeaders } from '../call.ts';
-import { ApiError, LinkOverError, TamperedError } from '../errors.ts';
+import { ApiError, LinkOverError } from '../errors.ts';
 import type { Journal } from '../transfers/upload/journal.ts';
 import { VolumeMemory } from '../transfers/upload/memory.ts';
 import type { Source } from '../transfers/upload/source.ts';
 import { webEngine } from '../web/engine.ts';
 import { parseRequest, type RequestAddress } from './address.ts';
-import { overOr, type VisitOptions } from './link-visit.ts';
+import { overOr, throwOver, type VisitOptions } from './link-visit.ts';
 import {
   cancelDelivery,
   type DeliveryOptions,
@@ -30,18 +28,18 @@ import {
   visitorsLayout,
 } from './request-upload.ts';
 
-/** What a request still takes. @public */
+/** What a request still accepts. @public */
 export interface RequestLimits {
   expiresAt: string | null;
   files: number;
-  /** Of what is stored, which is a little more than the files. */
+  /** Of the stored form, which is slightly larger than the files. */
   bytes: number;
 }
 
 /** @public */
 export class RequestVisit {
   readonly limits: RequestLimits;
-  /** What its owner says. */
+  /** The owner's message. */
   readonly note: string | undefined;
   readonly #context: RequestContext;
 
@@ -51,7 +49,10 @@ export class RequestVisit {
     this.note = note;
   }
 
-  /** Fetches the key that files are sealed for, and checks that it is the one that the link was made for. */
+  /**
+   * Fetches the key for which files are sealed, and checks that the link was made for it.
+   * @throws LinkOverError; TamperedError; SzafaError `link` if the text is not a whole link
+   */
   static async begin(
     link: string | RequestAddress,
     options: Omit<VisitOptions, 'ticket'> = {},
@@ -63,22 +64,15 @@ export class RequestVisit {
     const access = toBase64Url(await requestAccess(engine, key));
     const open = () =>
       api.call('openRequest', { params: { request_id: id }, headers: linkHeaders(access), signal });
-    const opened = await open().catch((error) => {
-      throw overOr(error);
-    });
-    let header: Bytes;
-    try {
-      header = fromBase64Url(opened.header);
-    } catch (cause) {
-      throw new TamperedError('request', 'what the server gives is no header of a request', { cause });
-    }
+    const opened = await open().catch(throwOver);
+    const header = bytesOf(opened.header, 'request', 'the header of the request');
     const { publicKey, note } = await openRequestHeader(engine, header, key);
     const { service_id: serviceId } = await readServerInfo(api, { signal });
     const over = async (error: unknown): Promise<unknown> => {
       if (!(error instanceof ApiError)) return error;
       if (error.status === 409 && 'files_left' in error.body) return new LinkOverError('full', error.message);
       if (error.status !== 401) return overOr(error);
-      // The token is void: the request says why.
+      // The token is no longer valid: the request says why.
       return open().then(
         () => error,
         (reason) => overOr(reason),
@@ -96,7 +90,7 @@ export class RequestVisit {
     return this.#context.request.id;
   }
 
-  /** Whether it would be taken, by what the service said at the beginning. */
+  /** Whether the request would accept a file of this size, by the limits read at the beginning. */
   takes(size: number): boolean {
     return this.limits.files > 0 && storedSize(visitorsLayout(size)) <= this.limits.bytes;
   }

@@ -1,8 +1,8 @@
-/** Requests of an account: make them, see them, end them, and take over what was delivered. */
+/** File requests of an account: links by which others upload into a folder. */
 import {
-  type Bytes,
+  bytesOf,
+  defined,
   epochOfShareRecord,
-  fromBase64Url,
   layoutOf,
   openShareRecord,
   ownRequestKeys,
@@ -18,7 +18,7 @@ import {
 } from '@szafa/format';
 import type { Ending, ListedRequest } from '@szafa/protocol';
 import type { CallOptions } from '../call.ts';
-import { ApiError, SzafaError, TamperedError } from '../errors.ts';
+import { ApiError, SzafaError } from '../errors.ts';
 import type { TreeContext } from '../files/context.ts';
 import { checkPath } from '../files/paths.ts';
 import { requestText } from './address.ts';
@@ -26,28 +26,27 @@ import { newShareId } from './links.ts';
 
 /** @public */
 export interface RequestOptions extends CallOptions {
-  /** Where it goes when it is taken over, from the top; '' is the top. */
+  /** Where accepted files go; '' is the root. */
   folder: string;
   /** For those who upload. */
   note?: string | undefined;
   expiresAt?: Date | undefined;
-  /** How many may come. */
+  /** Maximum number of files. */
   files: number;
-  /** Bytes that may come, of all together. */
+  /** Maximum number of bytes of all files. */
   size: number;
 }
 
 /** @public */
 export interface FileRequest {
   id: string;
-  /** What is sent to others: whoever has it may upload. */
+  /** Anyone who has it can upload. */
   link: string;
 }
 
 /** A request as its owner sees it. @public */
-export interface OwnRequest {
-  id: string;
-  /** Absent where there is a problem, and of one that is over and under a retired master key. */
+export interface OwnRequest extends Pick<ListedRequest, 'id' | 'delivered' | 'uploading'> {
+  /** Absent if there is a problem, and if the request has ended and is under a retired master key. */
   link?: string;
   folder: string;
   note?: string;
@@ -55,25 +54,25 @@ export interface OwnRequest {
   expiresAt: string | null;
   files: number;
   bytes: number;
-  delivered: number;
   deliveredBytes: number;
-  uploading: number;
-  /** Why nobody uploads by it any more. */
+  /** Why nobody can upload any more. */
   ended: Ending | null;
-  /** What the service keeps beside it is not what its owner put there. */
+  /** Why the owner's record of it on the server cannot be used. */
   problem?: SzafaError;
 }
 
-interface OwnJson {
+/** The owner's record of a request. */
+interface RequestRecord {
   kind: 'request';
   key: string;
   folder: string;
   note?: string;
 }
 
-/** What each file has beyond its bytes, rounded up: the heads of its volumes. */
-const EACH = 1024;
+/** What each file takes beyond its bytes, rounded up: the heads of its volumes. */
+const HEADS_BYTES = 1024;
 
+/** See `Szafa.requestLink`. */
 export async function makeRequest(
   { api, engine, keys }: TreeContext,
   { folder, note, expiresAt, files, size, signal }: RequestOptions,
@@ -83,27 +82,23 @@ export async function makeRequest(
   const master = await keys.current(signal);
   const { header, key } = await sealRequest(engine, await ownRequestKeys(engine, master.key, id), note);
   const access = utf8(toBase64Url(await requestAccess(engine, key)));
-  const own: OwnJson = {
-    kind: 'request',
-    key: requestKeyText(key),
-    folder,
-    ...(note !== undefined && { note }),
-  };
+  const record: RequestRecord = { kind: 'request', key: requestKeyText(key), folder, ...defined({ note }) };
   await api.call('createRequest', {
     body: {
       id,
       header: toBase64Url(header),
       access: (await engine.sha256(access)).toHex(),
-      own: toBase64Url(await sealShareRecord(engine, master, id, own)),
+      own: toBase64Url(await sealShareRecord(engine, master, id, record)),
       expires_at: expiresAt?.toISOString() ?? null,
       max_files: files,
-      max_bytes: storedSize(layoutOf(size)) + files * EACH,
+      max_bytes: storedSize(layoutOf(size)) + files * HEADS_BYTES,
     },
     signal,
   });
   return { id, link: requestText({ server: api.server, id, key }) };
 }
 
+/** See `Szafa.requests`. */
 export async function listRequests(context: TreeContext, signal?: AbortSignal): Promise<OwnRequest[]> {
   const requests: OwnRequest[] = [];
   for (const one of (await context.api.call('listRequests', { signal })).requests)
@@ -122,7 +117,7 @@ async function ownRequest(
   try {
     const { key, folder, note } = await openOwnRequest(context, request, signal);
     const link = key && requestText({ server: context.api.server, id, key });
-    return { ...facts, ...(link !== undefined && { link }), folder, ...(note !== undefined && { note }) };
+    return { ...facts, ...defined({ link, folder, note }) };
   } catch (error) {
     if (!(error instanceof SzafaError) || error instanceof ApiError || error.code === 'network') throw error;
     return { ...facts, folder: '', problem: error };
@@ -134,24 +129,17 @@ export async function openOwnRequest(
   { id, own, ended }: Pick<ListedRequest, 'id' | 'own' | 'ended'>,
   signal?: AbortSignal,
 ): Promise<{ key?: RequestKey; folder: string; note?: string }> {
-  let sealed: Bytes;
-  try {
-    sealed = fromBase64Url(own);
-  } catch (cause) {
-    throw new TamperedError('share', 'what the server keeps beside this request is damaged', { cause });
-  }
+  const sealed = bytesOf(own, 'share', "the server's record of this request");
   const epoch = epochOfShareRecord(sealed);
-  // Only the folder of an ended request counts: somebody with a retired key could name one, but no link is given away.
+  // Of an ended request only the folder counts. Somebody with a retired key could have written it, but it gives no link away.
   const retired = ended !== null && epoch < (await keys.floor(signal));
   const masters = retired ? await keys.allMasters(signal) : [];
   const master = masters.find((one) => one.epoch === epoch)?.key ?? (await keys.master(epoch, signal));
-  const json = (await openShareRecord(engine, master, id, sealed)) as Partial<OwnJson>;
-  const key = typeof json.key === 'string' ? parseRequestKey(json.key) : undefined;
-  if (json.kind !== 'request' || !key || typeof json.folder !== 'string')
+  const record = (await openShareRecord(engine, master, id, sealed)) as Partial<RequestRecord>;
+  const key = typeof record.key === 'string' ? parseRequestKey(record.key) : undefined;
+  const { kind, folder } = record;
+  if (kind !== 'request' || !key || typeof folder !== 'string')
     throw new SzafaError('unsupported', 'a newer szafa made this request');
-  return {
-    ...(!retired && { key }),
-    folder: json.folder,
-    ...(typeof json.note === 'string' && { note: json.note }),
-  };
+  const note = typeof record.note === 'string' ? record.note : undefined;
+  return { folder, ...defined({ key: retired ? undefined : key, note }) };
 }

@@ -1,4 +1,4 @@
-/** What this package throws on purpose. One file: whoever handles errors chooses among all of them. */
+/** The errors of this package. */
 import { SzafaError, TamperedError } from '@szafa/format';
 import type { Factor, PasskeyRequest } from '@szafa/protocol';
 
@@ -13,10 +13,7 @@ export {
   WrongPasswordError,
 } from '@szafa/format';
 
-/**
- * It is under a master key that a rekey has retired: somebody who has that key may have made it, or a device of the owner that did not
- * know the new one yet. @public
- */
+/** It is under a retired master key: made by somebody who has that key, or by a device that did not know the new one. @public */
 export class RetiredKeyError extends TamperedError {
   override name = 'RetiredKeyError';
   readonly epoch: number;
@@ -27,7 +24,7 @@ export class RetiredKeyError extends TamperedError {
   }
 }
 
-/** A link opens nothing: it has `expired`, is `used up`, has `ended`, or the service says that there is none (`unknown`). @public */
+/** A link opens nothing: it has `expired`, is `used up`, has `ended`, or is `unknown` to the server. @public */
 export class LinkOverError extends SzafaError {
   override name = 'LinkOverError';
   readonly why: string;
@@ -38,17 +35,17 @@ export class LinkOverError extends SzafaError {
   }
 }
 
-/** An account has other public keys than before: a new account of its name, or a service that lies. @public */
+/** An account has other public keys than before: it is a new account of that name, or the server lies. @public */
 export class ContactChangedError extends SzafaError {
   override name = 'ContactChangedError';
   readonly username: string;
-  /** Of the keys that the service gives now. */
+  /** Of the keys that the server returns now. */
   readonly fingerprint: string;
-  /** Whether people had compared the ones before. */
+  /** Whether the keys before were compared. */
   readonly wasVerified: boolean;
 
   constructor(username: string, fingerprint: string, wasVerified: boolean) {
-    super('contact-changed', `the keys of ${username} are not those of before`);
+    super('contact-changed', `${username} has different keys than before`);
     this.username = username;
     this.fingerprint = fingerprint;
     this.wasVerified = wasVerified;
@@ -61,12 +58,12 @@ const FACTOR_ERRORS = {
   passkey: ['wrong-passkey', 'the passkey was not accepted'],
 } as const;
 
-/** A login, or the end of codes, needs a second factor; `given`: what it got, which is wrong or has been used. @public */
+/** A second factor is missing, wrong or was used before. @public */
 export class FactorError extends SzafaError {
   override name = 'FactorError';
-  /** One of these would do. */
+  /** The factors that the server accepts. */
   readonly factors: Factor[];
-  /** What a passkey would have to sign. */
+  /** The challenge for a passkey. */
   readonly passkey: PasskeyRequest | undefined;
 
   constructor(
@@ -81,7 +78,7 @@ export class FactorError extends SzafaError {
   }
 }
 
-/** Another device, or another tab, replaced the keys of the account at the same time: its change counts, this one does not. @public */
+/** Another device or tab changed the keys of the account at the same time; this change was not made. @public */
 export class KeysChangedError extends SzafaError {
   override name = 'KeysChangedError';
 
@@ -90,7 +87,7 @@ export class KeysChangedError extends SzafaError {
   }
 }
 
-/** A change of the account failed, and it is certain that everything is as before; the cause says why. @public */
+/** A change of the account failed, and nothing was changed. @public */
 export class UnchangedError extends SzafaError {
   override name = 'UnchangedError';
 
@@ -99,7 +96,7 @@ export class UnchangedError extends SzafaError {
   }
 }
 
-/** A change of the account got no answer, and the service could not be asked whether it counts. To do the same again tells. @public */
+/** A change of the account got no answer, and it is unknown whether it was made: repeat the call to find out. @public */
 export class UnsettledError extends SzafaError {
   override name = 'UnsettledError';
 
@@ -108,7 +105,7 @@ export class UnsettledError extends SzafaError {
   }
 }
 
-/** The call needs keys, and the session was opened without a password or passphrase. @public */
+/** The call needs keys, but the session was opened without a password or passphrase. @public */
 export class LockedError extends SzafaError {
   override name = 'LockedError';
 
@@ -117,7 +114,7 @@ export class LockedError extends SzafaError {
   }
 }
 
-/** A password that the service gets as it is, and that should open the files as well. @public */
+/** The server knows the password, so it must not open the files too. @public */
 export class SameSecretError extends SzafaError {
   override name = 'SameSecretError';
 
@@ -129,7 +126,7 @@ export class SameSecretError extends SzafaError {
   }
 }
 
-/** A registration under a name whose keys are known here: another account would have other ones. @public */
+/** This device knows keys of an account with that name; a new account would have others. @public */
 export class KnownAccountError extends SzafaError {
   override name = 'KnownAccountError';
 
@@ -139,12 +136,12 @@ export class KnownAccountError extends SzafaError {
 }
 
 /**
- * How a source differs from the one that was opened. 'grown' and 'touched' leave open whether the bytes that were read have changed:
- * reading them again tells. 'touched': only the inode's time differs, or it is too recent to show a change. @public
+ * How a source differs from when it was opened. After 'grown' and 'touched' the bytes that were read may be unchanged: read them again.
+ * 'touched': only the inode's time differs, or it is too recent to show a change. @public
  */
 export type FileChange = 'changed' | 'grown' | 'touched' | 'removed';
 
-/** The source is not what it was when it was opened; the key of that upload is never used again. @public */
+/** The source changed since it was opened; the key of that upload is never used again. @public */
 export class FileChangedError extends SzafaError {
   override name = 'FileChangedError';
   readonly change: FileChange;
@@ -160,24 +157,24 @@ export class FileChangedError extends SzafaError {
   }
 }
 
-/** Something is there already: a file or a folder of this path, or a file where a folder would have to be. @public */
+/** The path is taken by a file or folder, or a part of it by a file. @public */
 export class ExistsError extends SzafaError {
   override name = 'ExistsError';
   readonly paths: readonly string[];
 
   constructor(paths: readonly string[]) {
-    super('exists', `${quoted(paths)} is there already`);
+    super('exists', `${quoted(paths)} already exists`);
     this.paths = paths;
   }
 }
 
-/** These were changed, moved or removed elsewhere, or are not there: nothing was done to them. @public */
+/** These files were changed, moved or removed elsewhere, or do not exist; nothing was done to them. @public */
 export class ConflictError extends SzafaError {
   override name = 'ConflictError';
   readonly paths: readonly string[];
 
   constructor(paths: readonly string[]) {
-    super('conflict', `${quoted(paths)} was changed or removed elsewhere meanwhile`);
+    super('conflict', `${quoted(paths)} was changed or removed elsewhere in the meantime`);
     this.paths = paths;
   }
 }
@@ -210,7 +207,7 @@ const kinds: Record<number, ApiErrorKind> = {
   507: 'no-space',
 };
 
-/** The service answered, and the answer is no. @public */
+/** The server refused. @public */
 export class ApiError extends SzafaError {
   override name = 'ApiError';
   readonly status: number;
@@ -218,10 +215,10 @@ export class ApiError extends SzafaError {
   readonly body: Record<string, unknown>;
   /** Seconds, from Retry-After. */
   readonly retryAfter: number | undefined;
-  /** Of a copy: there is one already. */
+  /** A copy already exists. */
   readonly exists: boolean;
 
-  /** `outOfScope`: it is the token that may not do this. */
+  /** @param options.outOfScope the token does not allow this */
   constructor(
     status: number,
     body: Record<string, unknown>,
@@ -242,10 +239,10 @@ export class ApiError extends SzafaError {
   }
 }
 
-/** What another device writes as fast as this one. */
-export const changedAgain = () => new SzafaError('other-upload', 'another device changes it again and again');
+/** For a file that another device keeps changing. */
+export const changedAgain = () => new SzafaError('other-upload', 'another device keeps changing it');
 
-/** Something answered, but not this service: a proxy's page, a login portal, another program. @public */
+/** Not a szafa server answered: a proxy's page, a login portal, another program. @public */
 export class UnexpectedAnswerError extends SzafaError {
   override name = 'UnexpectedAnswerError';
   readonly status: number;
@@ -260,7 +257,7 @@ export class UnexpectedAnswerError extends SzafaError {
   }
 }
 
-/** An answer longer than it can legally be: cut off, and not requested again. @public */
+/** The answer is longer than allowed; it was cut off, and is not requested again. @public */
 export class TooLongError extends SzafaError {
   override name = 'TooLongError';
 
@@ -269,11 +266,11 @@ export class TooLongError extends SzafaError {
   }
 }
 
-/** No answer. `sent` is false only where it is certain that the service saw nothing of the request. @public */
+/** No answer. `sent` is false only if the server certainly saw nothing of the request. @public */
 export class NetworkError extends SzafaError {
   override name = 'NetworkError';
   readonly sent: boolean;
-  /** A certificate that is not accepted does not get better by trying again. */
+  /** The certificate was refused: trying again is useless. */
   readonly certificate: boolean;
 
   constructor(message: string, options: ErrorOptions & { sent?: boolean; certificate?: boolean } = {}) {

@@ -143,7 +143,7 @@ suite('szafa: shares with an account', { concurrency: 2 }, () => {
           : body;
       between.requests.length = 0;
       const stopped = await alice.run(['share', 'secret.txt', '--with', nameOf(bob)]);
-      assertError(stopped, 1, /are not those of before/);
+      assertError(stopped, 1, /different keys than before/);
       assert.match(stopped.stderr, /szafa contact \S+ --accept FINGERPRINT/);
       assert.doesNotMatch(stopped.stderr, /\d{5} \d{5}/);
       assert.ok(between.requests.every(({ method }) => method === 'GET' || method === 'HEAD'));

@@ -60,7 +60,7 @@ suite('szafa: one tree', { concurrency: 2 }, () => {
       'box/out/two',
     ]);
     await device.ok(['cp', '-r', 'box/out', 'copy']);
-    assertError(await device.run(['mv', 'copy/one', 'copy/two']), 1, /"copy\/two" is there already/, /--yes/);
+    assertError(await device.run(['mv', 'copy/one', 'copy/two']), 1, /"copy\/two" already exists/, /--yes/);
     await device.ok(['mv', '--yes', 'copy/one', 'copy/two']);
     const [folder, moved] = (await device.ok(['ls', 'copy', '--json'])).lines;
     assert.equal(folder?.['path'], 'copy/deep', 'with what is empty');

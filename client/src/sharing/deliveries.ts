@@ -1,6 +1,6 @@
-/** What came to an account by its requests: list it, take it over, or drop it. */
-
+/** Files that came by file requests: they are listed, accepted or deleted. */
 import {
+  defined,
   fileIdIn,
   openDelivery,
   ownRequestKeys,
@@ -8,59 +8,59 @@ import {
   sealFileName,
   sealHeader,
   toBase64Url,
-  utf8,
 } from '@szafa/format';
 import { deliveredBy, encodeEncParams, type FileRecord } from '@szafa/protocol';
 import { readServerInfo } from '../accounts/calls.ts';
+import { hasStatus } from '../call.ts';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
-import { eachFile, filePages, readTrashed, renameFiles, trashFiles } from '../files/calls.ts';
+import { eachFile, readTrashed, renameFiles, trashFiles } from '../files/calls.ts';
 import type { TreeContext, TreeOptions } from '../files/context.ts';
 import { safeSegments } from '../files/display-names.ts';
 import { joinPath } from '../files/paths.ts';
+import { digestOf } from '../files/reseal-files.ts';
 import { freePath } from '../files/tree.ts';
 import { forEach } from '../pool.ts';
 import type { VolumeAnswer } from '../transfers/calls.ts';
 import { checkRecord, readHead } from '../transfers/download/open-file.ts';
 import { listRequests } from './requests.ts';
 
-/** A file that came by a request and was not taken over yet. What is said of it is the visitor's word. @public */
+/** A file that came by a request and was not accepted yet. Name, time and type are the visitor's claim. @public */
 export interface Delivery {
   fileId: string;
   requestId: string;
-  /** The last part of what the visitor called it, cleaned. */
+  /** The last part of the visitor's name for it, cleaned. */
   name: string;
-  /** Bytes of the file; of its stored form where there is a problem. */
+  /** Bytes of the file; of its stored form if there is a problem. */
   size: number;
   mtime?: number;
   type?: string;
   createdAt: string;
-  /** Where its request wants it; undefined where nobody knows the request any more. */
+  /** The folder of its request; undefined if the request is gone. */
   folder?: string;
-  /** As it was listed. */
   record: FileRecord;
-  /** SHA-256, in hex, of what the visitor sealed: who takes it over puts something else there. Absent where the service did not give it. */
+  /** SHA-256 of the visitor's header, in hex: it differs once the delivery is accepted. Absent if the header could not be read. */
   sealed?: string;
-  /** It cannot be taken over. */
+  /** Why it cannot be accepted. */
   problem?: SzafaError;
 }
 
 /** @public */
 export interface TakeOverOptions extends TreeOptions {
-  /** Where it goes, in place of the folder of its request. */
+  /** Where it goes instead of the folder of its request. */
   folder?: string | undefined;
-  /** For whoever takes several over with one tree: paths that were given since it was listed; this one's is added. */
+  /** For several calls with one tree: the paths given since the tree was read. This call adds its own. */
   given?: Set<string> | undefined;
-  /** Likewise: the sealed file ids that the account has, of `Szafa.sealedIds`; this one's is added. */
+  /** For several calls: the result of `Szafa.sealedIds`. This call adds its own. */
   sealedIds?: Set<string> | undefined;
 }
 
 const PARALLEL = 8;
-/** What counts as the `rev` of a delivery: the file that it becomes has the next one. */
+/** The `rev` of a delivery; the accepted file has the next one. */
 const DELIVERED_REV = 1;
-/** As long as media types are (RFC 6838). */
+/** The longest media type (RFC 6838). */
 const MEDIA_TYPE = /^[\x20-\x7e]{1,127}$/;
 
-/** What came and was not taken over, the latest first. */
+/** See `Szafa.deliveries`. */
 export async function listDeliveries(context: TreeContext, signal?: AbortSignal): Promise<Delivery[]> {
   const { api } = context;
   const arrived = async () =>
@@ -82,7 +82,7 @@ export async function listDeliveries(context: TreeContext, signal?: AbortSignal)
   });
   const listed = deliveries.filter((delivery) => delivery !== undefined);
   if (doubtful.size === 0) return listed;
-  // Taken over since it was listed; or a visitor wrote that, whose file can never have another name than the service's.
+  // Accepted since the list was read, unless a visitor wrote such a header: then the server still has it under its name.
   const still = new Set((await arrived()).map(({ file_id }) => file_id));
   return listed.filter(({ fileId }) => !doubtful.has(fileId) || still.has(fileId));
 }
@@ -93,7 +93,7 @@ interface Arrived {
   serviceId: string;
 }
 
-/** Undefined where it was taken over, or dropped, since it was listed; `doubtful` gets the ids of those with the header of an owner's own file. */
+/** Returns undefined if it is gone. Adds its id to `doubtful` if its header looks like that of an accepted file. */
 async function deliveryOf(
   context: TreeContext,
   arrived: Arrived,
@@ -102,26 +102,24 @@ async function deliveryOf(
 ): Promise<Delivery | undefined> {
   const { record, requestId } = arrived;
   const { file_id: fileId, created_at: createdAt } = record;
-  const facts: Pick<Delivery, 'fileId' | 'requestId' | 'createdAt' | 'record' | 'sealed'> = {
-    ...{ fileId, requestId, createdAt, record },
-  };
+  const facts: Omit<Delivery, 'name' | 'size'> = { fileId, requestId, createdAt, record };
   try {
     const head = await readHead(context.api, fileId, signal);
     facts.sealed = await digestOf(context, head);
     if ('szafa' in head.encParams) doubtful.add(fileId);
     const file = await openArrived(context, arrived, head, signal);
     file.fileKey.fill(0);
-    return { ...facts, name: nameOf(file), size: file.layout.size, ...saidOf(file) };
+    return { ...facts, name: nameOf(file), size: file.layout.size, ...claimsOf(file) };
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    // One that the service cannot read does not hide the others; but whatever else it says is about the caller.
+    if (hasStatus(error, 404)) return undefined;
+    // A delivery that the server cannot read does not hide the others; any other answer is about the caller.
     if (error instanceof ApiError && error.kind !== 'server') throw error;
     return { ...facts, name: record.file_name, size: record.size, problem: error };
   }
 }
 
-/** What the visitor sealed, checked against the record. Its key is in the clear. */
+/** Opens the visitor's header and compares it with the record. The file key is in the clear. */
 async function openArrived(
   context: TreeContext,
   { record, requestId: id, serviceId }: Arrived,
@@ -144,23 +142,20 @@ async function openArrived(
   throw refused;
 }
 
-/** What was taken over once is the owner's own, whatever the service shows in its place. */
+/** Throws if this device has seen the file accepted: the server shows an old header. */
 async function requireNotTaken({ revs }: TreeContext, fileId: string): Promise<void> {
   const older = await revs?.check(fileId, DELIVERED_REV);
   if (older) throw older;
 }
 
-const digestOf = async ({ engine }: TreeContext, { encParamsText }: VolumeAnswer) =>
-  (await engine.sha256(utf8(encParamsText))).toHex();
-
-/** Another device has taken it over, or deleted it, where it is not there any more. */
-function orConflict({ name }: Delivery): (error: unknown) => never {
-  return (error) => {
-    throw error instanceof ApiError && error.status === 404 ? new ConflictError([name]) : error;
+/** A delivery that is gone was accepted or deleted by another device. */
+const orConflict =
+  ({ name }: Delivery) =>
+  (error: unknown): never => {
+    throw hasStatus(error, 404) ? new ConflictError([name]) : error;
   };
-}
 
-/** Its head, if it still is a delivery: another device may have taken it over, or deleted it, since it was listed. */
+/** Returns the header; throws a ConflictError if another device has accepted or deleted the delivery. */
 async function stillDelivered(
   context: TreeContext,
   delivery: Delivery,
@@ -168,45 +163,34 @@ async function stillDelivered(
 ): Promise<VolumeAnswer> {
   const { fileId, name, sealed } = delivery;
   const head = await readHead(context.api, fileId, signal).catch(orConflict(delivery));
-  // As an owner's own header has it; but a visitor may have written it, as it was listed.
+  // Headers of accepted files have this field. A visitor may have written it, but then the header is the listed one.
   if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)
     throw new ConflictError([name]);
   return head;
 }
 
-/**
- * The file ids in the headers of all files, in the trash too: as the service shows them, for nothing of it is opened. A service that gives
- * no headers in lists has none to compare.
- */
+/** See `Szafa.sealedIds`. The headers are not opened; a server that lists no headers has none to compare. */
 export async function listSealedIds({ api }: TreeContext, signal?: AbortSignal): Promise<Set<string>> {
   const ids = new Set<string>();
-  for (const pages of [
-    filePages(api, 'listFiles', { headers: true, signal }),
-    filePages(api, 'listTrash', { headers: true, signal }),
-  ]) {
-    for await (const page of pages) {
-      for (const { enc_params } of page) {
-        const id = enc_params === undefined ? undefined : fileIdIn(enc_params);
-        if (id !== undefined) ids.add(id);
-      }
+  for (const route of ['listFiles', 'listTrash'] as const) {
+    for await (const { enc_params } of eachFile(api, route, { headers: true, signal })) {
+      const id = enc_params === undefined ? undefined : fileIdIn(enc_params);
+      if (id !== undefined) ids.add(id);
     }
   }
   return ids;
 }
 
-/** A visitor chooses no folder, and nothing that a terminal or a disk would take for something else. */
+/** Visitors choose no folder, and no characters that a terminal or a disk would misread. */
 const nameOf = ({ name }: SharedFile): string => safeSegments(name).at(-1)!;
 
-/** The rest of what is kept of a visitor's words. A type that no program would write, or that says what is no file, is not. */
-function saidOf({ mtime, type }: SharedFile): { mtime?: number; type?: string } {
+/** Returns the visitor's other claims. Drops a type that no program writes, or that is not a file's. */
+function claimsOf({ mtime, type }: SharedFile): { mtime?: number; type?: string } {
   const isKept = type !== undefined && MEDIA_TYPE.test(type) && !type.startsWith('inode/');
-  return { ...(mtime !== undefined && { mtime }), ...(isKept && { type }) };
+  return defined({ mtime, type: isKept ? type : undefined });
 }
 
-/**
- * Makes a file of one's own of it: a header, a path and a name under the owner's keys. What is at that path already stays the file that
- * it is, and this one gets a number behind its name. The path.
- */
+/** See `Szafa.takeOver`. If its path is taken, it gets a number after its name. */
 export async function takeOver(
   context: TreeContext,
   delivery: Delivery,
@@ -214,14 +198,14 @@ export async function takeOver(
 ): Promise<string> {
   const { api, engine, keys, directories, revs } = context;
   const folder = options.folder ?? delivery.folder;
-  if (folder === undefined) throw new SzafaError('no-folder', 'its request is gone: say where it goes');
+  if (folder === undefined) throw new SzafaError('no-folder', 'its request is gone: choose a folder');
   const { fileId, requestId, record } = delivery;
   const head = await stillDelivered(context, delivery, signal);
   const { service_id: serviceId } = await readServerInfo(api, { signal });
   const file = await openArrived(context, { record, requestId, serviceId }, head, signal);
   const sealedId = toBase64Url(file.fileId);
   const sealedIds = options.sealedIds ?? (await listSealedIds(context, signal));
-  // Visitors choose it, and the keys of a header come from it: two files must not have the same.
+  // Visitors choose the id, and header keys derive from it: two files must not have the same.
   if (sealedIds.has(sealedId))
     throw new TamperedError('delivery', 'this account already has a file with the id that the visitor chose');
   const tree = options.tree ?? (await context.tree({ signal }));
@@ -233,9 +217,9 @@ export async function takeOver(
   const metadata = {
     ...{ name: path, size: layout.size, rev: DELIVERED_REV + 1, gen: 1, added: Date.now() },
     ...(layout.padded !== layout.size && { padded: layout.padded }),
-    ...saidOf(file),
+    ...claimsOf(file),
     source: `request/${requestId}`,
-    // The visitor who sealed it has the key.
+    // The visitor has the key.
     shared: true as const,
   };
   const binding = { totalSha256, storedSize: record.size, count: record.chunk_count };
@@ -250,7 +234,7 @@ export async function takeOver(
   const changed = await renameFiles(api, { files: [renamed] }, { signal });
   if (changed.length > 0) {
     const now = await readHead(api, fileId, signal).catch(orConflict(delivery));
-    // Unless an answer was lost.
+    // After a lost answer the new header is there.
     if (now.encParamsText !== renamed.enc_params) throw new ConflictError([delivery.name]);
   }
   given?.add(path);
@@ -259,7 +243,7 @@ export async function takeOver(
   return path;
 }
 
-/** Deletes, for good, what came by a request and is not wanted. */
+/** See `Szafa.dropDelivery`. */
 export async function dropDelivery(
   context: TreeContext,
   delivery: Delivery,
@@ -269,12 +253,12 @@ export async function dropDelivery(
   const { fileId, name } = delivery;
   const seen = await stillDelivered(context, delivery, signal);
   await requireNotTaken(context, fileId);
-  // By way of the trash, where nobody takes it over any more: what is the owner's own by then goes back.
+  // Through the trash, where no device can accept it. If one has done so before, the file is restored.
   if ((await trashFiles(api, 'trashFiles', [fileId], { signal })).length > 0) throw new ConflictError([name]);
   const there = await readTrashed(api, fileId, { signal }).catch(orConflict(delivery));
   if (there.encParamsText !== seen.encParamsText) {
     await trashFiles(api, 'restoreFiles', [fileId], { signal });
     throw new ConflictError([name]);
   }
-  (await api.call('emptyTrash', { body: { files: [fileId] }, signal })).removed;
+  await api.call('emptyTrash', { body: { files: [fileId] }, signal });
 }

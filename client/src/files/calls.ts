@@ -1,4 +1,4 @@
-/** Calls about files that need more than their route: pages, refused files, headers to decode. */
+/** Calls about files that add a rule to their route: pages, refused files, headers to decode. */
 import {
   contentDigest,
   decodeEncParams,
@@ -13,7 +13,7 @@ import {
 import { type Api, type CallOptions, hasStatus } from '../call.ts';
 import { TamperedError } from '../errors.ts';
 
-/** The `enc_params` of a file: decoded, and in base64 as they came, whose digest names them when they are replaced. */
+/** The `enc_params` of a file, decoded and in base64; the digest of the base64 is needed to replace them. */
 export interface EncParams {
   encParams: Record<string, unknown>;
   encParamsText: string;

@@ -4,39 +4,38 @@ import type { UploadOptions } from '../transfers/upload/options.ts';
 import type { Directories } from './directories.ts';
 import type { Tree } from './tree.ts';
 
-/** What works on a tree needs. */
+/** What operations on a tree work with. */
 export interface TreeContext extends OpenContext {
   directories: Directories;
-  /** Listed anew. */
+  /** Lists the tree again. */
   tree(options?: CallOptions): Promise<Tree>;
-  /** A file of no bytes, whose path ends in a slash. */
+  /** Uploads a folder record: an empty file whose path ends in a slash. */
   uploadMarker(path: string, options?: FolderOptions): Promise<void>;
 }
 
-/** For everything that works on a tree. @public */
+/** Options of operations on a tree. @public */
 export interface TreeOptions extends CallOptions {
-  /** As it was seen; it is listed anew unless told. */
+  /** The tree as the caller saw it; listed again by default. */
   tree?: Tree | undefined;
-  /** Files done, of all. */
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** What is kept of the folder that it is made from. @public */
+/** Attributes of a folder. @public */
 export interface FolderOptions
   extends TreeOptions,
     Pick<UploadOptions, 'mode' | 'special' | 'mtime' | 'nanos' | 'after'> {
-  /** Show the name of a folder at the top to the service. */
+  /** Show the name of a first-level folder to the server. */
   plain?: boolean | undefined;
 }
 
 /** @public */
 export interface MoveOptions extends TreeOptions {
-  /** What is there already becomes an older version; without it that is an ExistsError. */
+  /** An existing file becomes an older version; without it, an ExistsError is thrown. */
   asVersion?: boolean | undefined;
 }
 
 /** @public */
 export interface CopyOptions extends MoveOptions {
-  /** Of what is copied together, ids of hard links and those of the copies, which are no names of the same file. */
+  /** Shared by the copies of one operation: maps ids of hard links to those of the copies, which are separate files. */
   hardlinks?: Map<string, string> | undefined;
 }

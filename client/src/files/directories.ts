@@ -1,4 +1,4 @@
-/** Where the service files what lies at a path: its directories are one level deep, and have the first part of the path as their name. */
+/** Directories of the server. They are one level deep, and named by the first part of the paths in them. */
 import { sealDirName } from '@szafa/format';
 import { cleanDirName } from '@szafa/protocol';
 import type { CallOptions } from '../call.ts';
@@ -10,7 +10,7 @@ import { dirNameOf } from './paths.ts';
 
 type DirOptions = CallOptions & { plain?: boolean | undefined };
 
-/** The directories of one account, looked up once until somebody lists them again. */
+/** The directories of one account, read once and kept until they are listed again. */
 export class Directories {
   readonly #context: OpenContext;
   #known: Promise<DirEntry[]> | undefined;
@@ -31,7 +31,7 @@ export class Directories {
     return dirs;
   }
 
-  /** A new directory under a sealed name; `plain` shows the name to the service. */
+  /** Creates a directory under a sealed name; `plain` shows the name to the server. */
   async make(name: string, { plain, signal }: DirOptions = {}): Promise<number> {
     const { api, engine, keys } = this.#context;
     const text = plain ? name : await sealDirName(engine, (await keys.current(signal)).key, name);
@@ -40,7 +40,7 @@ export class Directories {
     return dir_id;
   }
 
-  /** The directory of this name, made when it is not there; another device may win the race. */
+  /** Returns the directory of this name, and creates it if needed; another device may be faster. */
   async ensure(name: string, options: DirOptions = {}): Promise<number> {
     const found = called(await this.list(options), name);
     if (found) return found.dirId;
@@ -54,7 +54,7 @@ export class Directories {
     }
   }
 
-  /** What is in it lies in the root then. Another device may have removed it before. */
+  /** Removes a directory; its files move to the root. No error if another device has removed it. */
   async remove(dirId: number, options?: CallOptions): Promise<void> {
     this.#known = undefined;
     await this.#context.api
@@ -64,14 +64,14 @@ export class Directories {
       });
   }
 
-  /** Where a path is filed, in a directory that is made when it is not there; null is the root. */
+  /** Returns the directory for a path, and creates it if needed; null is the root. */
   async ensureFor(path: string, { plain, signal }: DirOptions = {}): Promise<number | null> {
     const first = dirNameOf(path);
     if (first === undefined) return null;
     const name = plain ? cleanDirName(first) : first;
     const known = called(await unlessAborted(this.#lookUp(), signal), name);
     if (known) return known.dirId;
-    // Thousands of files may be on their way to a directory that none of them has found.
+    // Thousands of uploads may need the same new directory at once.
     const making = this.#making.get(name) ?? this.ensure(name, { plain });
     this.#making.set(name, making);
     const end = () => this.#making.delete(name);
@@ -79,7 +79,7 @@ export class Directories {
     return unlessAborted(making, signal);
   }
 
-  /** Without a signal: many wait for one answer. */
+  /** Takes no signal: many callers wait for one answer. */
   #lookUp(): Promise<DirEntry[]> {
     const known = this.#known ?? this.list();
     this.#known = known;
@@ -90,7 +90,7 @@ export class Directories {
   }
 }
 
-/** Of a sealed and a plain one with the same name, the sealed one. */
+/** Prefers a sealed directory to a plain one of the same name. */
 function called(dirs: DirEntry[], name: string): DirEntry | undefined {
   const found = dirs.filter((dir) => dir.name === name);
   return found.find((dir) => dir.verified) ?? found[0];

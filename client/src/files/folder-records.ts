@@ -1,4 +1,4 @@
-/** What is kept of a folder beside its files: mode and times, in a file of no bytes whose path ends in a slash. It also shows a folder that is empty. */
+/** Folder records: empty files whose path ends in a slash. They hold mode and times of a folder, and keep an empty one. */
 import type { Attributes } from '@szafa/format';
 import { ApiError, ConflictError } from '../errors.ts';
 import { type Version, versionsOf } from '../transfers/download/versions.ts';
@@ -21,7 +21,7 @@ async function newestRecord(
   return newest;
 }
 
-/** None for a folder that was made without any, as by the page. */
+/** See `Szafa.folderAttributes`. */
 export async function readAttributes(
   context: TreeContext,
   { markers }: Markers,
@@ -36,7 +36,7 @@ export async function readAttributes(
   };
 }
 
-/** What a folder is from now on: its record is uploaded, or sealed again if it says something else. */
+/** See `Szafa.recordFolder`: uploads the record, or seals it again if it differs. */
 export async function recordFolder(
   context: TreeContext,
   path: string,
@@ -61,7 +61,7 @@ export async function recordFolder(
       signal,
     });
   } catch (error) {
-    // A token that only adds may not; and what another device has changed in this moment has a record of its own.
+    // An append-only token may not change it, and another device may have changed it: then a newer record is uploaded.
     const mayNot = error instanceof ApiError && error.kind === 'out-of-scope';
     if (!mayNot && !(error instanceof ConflictError)) throw error;
     await context.uploadMarker(`${path}/`, { ...options, after: found.metadata.gen });
@@ -69,21 +69,21 @@ export async function recordFolder(
   return 'changed';
 }
 
-/** The records of folders that are not empty: a list has those folders without them. @public */
+/** Returns the records of folders that are not empty, which a list need not show. @public */
 export function hiddenRecords<T extends Entry>(entries: readonly T[]): Set<T> {
   const folders = [...new Tree(entries).folders()];
   const full = folders.filter((folder) => folder.files.length + folder.folders.length > 0);
   return new Set(full.flatMap(({ markers }) => markers as T[]));
 }
 
-/** The records of folders that have nothing left once these entries are gone from the tree. @public */
+/** Returns the records of folders that are empty once these entries are removed. @public */
 export function recordsLeft(tree: Tree, going: ReadonlySet<string>): Entry[] {
   const isGoing = (file: FileNode) => recordsOf(file).every(({ fileId }) => going.has(fileId));
   const emptied = tree.folders().filter((folder) => folder.count > 0 && tree.within(folder).every(isGoing));
   return emptied.flatMap(({ markers }) => markers).filter(({ fileId }) => !going.has(fileId));
 }
 
-/** The records of the folders above a path, the innermost first. @public */
+/** Returns the records of the folders above a path, innermost first. @public */
 export function recordsAbove(tree: Tree, path: string): Entry[] {
   const found: Entry[] = [];
   for (let at = parentOf(path); at !== ''; at = parentOf(at)) found.push(...(tree.folder(at)?.markers ?? []));

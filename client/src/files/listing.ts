@@ -20,19 +20,19 @@ import { joinPath } from './paths.ts';
 export interface Entry {
   fileId: string;
   /**
-   * Where it is in the tree, from the top, as it was given: clean it with `displayName` or `safeSegments` before use. The path of a file
-   * that is not verified is the directory and the name that the service tells.
+   * The path from the root: clean it with `displayName` or `safeSegments` before use. If it is not verified, it is the directory and the
+   * name that the server claims.
    */
   path: string;
-  /** The path below the directory that the service files it in; all of it where the path has another one. */
+  /** The path below the server's directory; the whole path if it belongs to another directory. */
   name: string;
-  /** The path is authentic. Plain names, and names whose keys are not here, are the service's word. */
+  /** Whether the path is authentic. Plain names, and names without a key here, are the server's claim. */
   verified: boolean;
-  /** The service has it in another directory than its path says. */
+  /** The server has it in another directory than its path says. */
   misplaced?: true;
-  /** Which of the files of its path it is, sealed as the path is; absent where that is not verified. */
+  /** Its place among the versions of its path, sealed with the path; absent if that is not verified. */
   age?: Age;
-  /** Bytes of the file, with its padding if it has any; of its stored form where the name is not verified. */
+  /** Bytes of the file with its padding; of its stored form if the name is not verified. */
   size: number;
   dirId: number | null;
   createdAt: string;
@@ -41,17 +41,14 @@ export interface Entry {
   record: FileRecord;
 }
 
-/**
- * Of the files of one path the one with the highest `gen` is the newest, then the one that was added last, then the one with the greater
- * file id in its header. @public
- */
+/** The newest file of a path has the highest `gen`, then the latest `added`, then the greatest file id in its header. @public */
 export interface Age {
-  /** Of the name: a later one has a higher one. */
+  /** Counts the names that the file has had. */
   rev: number;
   gen: number;
   /** Milliseconds since 1970, by the uploader's clock. */
   added: number;
-  /** Only where another file of the path has the same `gen` and `added`: the greater one is newer. */
+  /** Only if another file of the path has the same `gen` and `added`; the greater one is newer. */
   tie?: string;
 }
 
@@ -67,14 +64,14 @@ export interface DirEntry {
 
 const PARALLEL = 8;
 
-/** The name of the directory, as the service has it; '' for the root. */
+/** Returns the server's name of the directory; '' for the root. */
 const filedIn = ({ dir_id, dir_name }: FileRecord) => (dir_id ? (dir_name ?? '') : '');
 
 export function bindingOf(record: FileRecord) {
   return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
 }
 
-/** `sealed`: what stands under the seal of its name, where that opens. */
+/** @param sealed the content of its sealed name, if that opens */
 function entryOf(record: FileRecord, dir: string, sealed?: ListedName): Entry {
   const { file_id: fileId, dir_id: dirId, created_at: createdAt, file_name } = record;
   if (!sealed) {
@@ -87,12 +84,12 @@ function entryOf(record: FileRecord, dir: string, sealed?: ListedName): Entry {
   const size = sizeOfStored(record.size, record.chunk_count);
   const age = { rev, gen, added };
   const entry: Entry = { fileId, path, name, verified: true, age, size, dirId, createdAt, record };
-  // Every file may lie in the root: the specification puts those of a deleted directory there.
+  // Any file may be in the root: those of a deleted directory move there.
   if (dir !== '' && !inPlace) entry.misplaced = true;
   return entry;
 }
 
-/** The name under the keys known so far: sealed and whole, or not to be told yet. */
+/** Opens a name with the known keys; undefined if none opens it or it is cut. */
 async function nameOf(
   { engine }: OpenContext,
   masters: Master[],
@@ -112,14 +109,11 @@ async function nameOf(
 interface ListOptions {
   signal?: AbortSignal | undefined;
   dirId?: number | undefined;
-  /** No header is asked for: a path that was too long for the record ends with three dots. */
+  /** Fetch no headers: a path too long for the record ends with an ellipsis. */
   cut?: boolean;
 }
 
-/**
- * Names are opened with the keys at hand. Only a name that none of them opens, or that was too long for the
- * record, costs a request: the file's header tells its master key and the whole name.
- */
+/** Opens names with the known keys. Only a name that none of them opens, or that is cut, needs a request for the file's header. */
 export async function listEntries(
   context: OpenContext,
   pages: Iterable<FileRecord[]> | AsyncIterable<FileRecord[]>,
@@ -137,7 +131,7 @@ export async function listEntries(
     dirs.set(filed, known);
     return known;
   };
-  /** The names of a page are on their way at once, whatever the page before still waits for. */
+  /** Opens all names of a page at once, without waiting for the page before. */
   const add = async (page: FileRecord[], before: Promise<void>): Promise<void> => {
     const opening = unlocked ? page.map((record) => nameOf(context, masters, record, cut)) : [];
     const [names] = await Promise.all([Promise.all(opening), before]);
@@ -182,10 +176,10 @@ export async function listEntries(
   return left;
 }
 
-/** By the ids of files whose header has another name than the list: its `rev`. */
+/** `rev` of the header, by file id, for files whose header has another name than the list. */
 type WrongNames = Map<string, number>;
 
-/** It may have been renamed or removed since the list was read: another list tells. */
+/** Whether the file may have been renamed or removed since the list was read; a new list shows it. */
 const isDoubtful = ({ problem }: Entry) =>
   problem instanceof ConflictError || (problem instanceof ApiError && problem.kind === 'not-found');
 
@@ -206,7 +200,7 @@ async function entryFromHeader(
     const entry = { ...entryOf(record, dir), path, name: path };
     // A plain name may look like a sealed one by chance; a sealed one of another record must not pass for it.
     if (kind === 'plain') return entry;
-    // A list that was asked for later is older than the header only if the file was renamed once more.
+    // A list read later can be older than the header only if the file was renamed once more.
     const isLater = rev > (wrong.get(record.file_id) ?? 0);
     wrong.set(record.file_id, rev);
     return { ...entry, problem: isLater ? new ConflictError([path]) : wrongNameError() };
@@ -217,7 +211,7 @@ async function entryFromHeader(
   }
 }
 
-/** None where the password does not open the bag: the list is shown all the same, and each sealed file says why it cannot be read. */
+/** Returns none if the password does not open the bag: the list is shown anyway, and each sealed file says why it does not open. */
 async function mastersOf({ keys }: OpenContext, signal?: AbortSignal): Promise<Master[]> {
   if (!keys.unlocked) return [];
   try {

@@ -1,4 +1,4 @@
-/** Files and folders get other paths, and copies. */
+/** Moves and copies files and folders. */
 import { type Metadata, toBase64Url } from '@szafa/format';
 import { ApiError, ConflictError, ExistsError, NameError } from '../errors.ts';
 import type { CopyOptions, FolderOptions, MoveOptions, TreeContext } from './context.ts';
@@ -8,7 +8,7 @@ import { isTaken, nextGen, nodeOf, planMoves, type Resealing } from './plan.ts';
 import { resealPaths } from './reseal-files.ts';
 import type { Folder, Tree } from './tree.ts';
 
-/** A file, which goes with all its versions, and the path that it gets. @public */
+/** A file, with all its versions, and its new path. @public */
 export interface Move {
   entry: Entry;
   path: string;
@@ -17,7 +17,7 @@ export interface Move {
 const CLONE_TRIES = 5;
 const CLONE_WAIT_MS = 200;
 
-/** Up to a thousand files in one transaction: all of them, or none. */
+/** See `Szafa.rename`. */
 export async function rename(
   context: TreeContext,
   moves: readonly Move[],
@@ -29,7 +29,7 @@ export async function rename(
   await resealPaths(context, planMoves(tree, nodes, options.asVersion), options);
 }
 
-/** A folder with all that is in it. With `asVersion` it may be there already, and the two become one. */
+/** See `Szafa.renameFolder`. With `asVersion` an existing folder is merged. */
 export async function renameFolder(
   context: TreeContext,
   from: string,
@@ -54,7 +54,7 @@ export async function renameFolder(
   if (folder.dirId !== undefined) await context.directories.remove(folder.dirId, options);
 }
 
-/** An empty folder. */
+/** See `Szafa.makeFolder`. */
 export async function makeFolder(
   context: TreeContext,
   path: string,
@@ -66,7 +66,7 @@ export async function makeFolder(
   await makeAt(context, path, options);
 }
 
-/** At the first level a directory is enough, unless something is kept of it; below it, a file of no bytes shows the folder. */
+/** A first-level folder without attributes is only a directory of the server; any other needs a record. */
 async function makeAt(context: TreeContext, path: string, options: FolderOptions): Promise<void> {
   const { mode, mtime, signal } = options;
   const isPlain = mode === undefined && mtime === undefined;
@@ -75,7 +75,7 @@ async function makeAt(context: TreeContext, path: string, options: FolderOptions
   else await context.uploadMarker(`${path}/`, options);
 }
 
-/** A copy of this version, without its bytes being sent; the id of the new file. */
+/** See `Szafa.copyTo`. No bytes are sent. */
 export async function copyTo(
   context: TreeContext,
   entry: Entry,
@@ -109,7 +109,7 @@ async function cloneAs(
     const copy = { entry: { ...entry, fileId, dirId, record }, path, gen, attributes };
     await resealPaths(context, [copy], { signal });
   } catch (error) {
-    // Under its old path it would be a version that nobody asked for.
+    // Under its old path it would be an unwanted version.
     await api
       .call('deleteFile', { params: { file_id: fileId }, signal: AbortSignal.timeout(5_000) })
       .catch(() => {});
@@ -118,7 +118,7 @@ async function cloneAs(
   return fileId;
 }
 
-/** Of one file in one directory the service makes one copy at a time: the one before is out of the way once it has its name. */
+/** The server makes one copy of a file in a directory at a time; the next can be made once the copy has its name. */
 async function cloneInto(
   { api }: TreeContext,
   fileId: string,

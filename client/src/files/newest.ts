@@ -3,7 +3,7 @@ import type { Age } from './listing.ts';
 
 type Ranked = Pick<Age, 'gen' | 'added' | 'tie'>;
 
-/** Orders files of one path that have the same `gen` and `added`: by the id in the header, and of copies, which share that, by the record's. */
+/** Orders files of one path with the same `gen` and `added`: by the id in the header, then by the record's, since copies share the first. */
 export const tieOf = (fileId: Uint8Array, { file_id }: Pick<FileRecord, 'file_id'>) =>
   `${fileId.toHex()} ${file_id}`;
 

@@ -1,17 +1,17 @@
-/** Paths as they are sealed: from the top, parted by `/`, letter for letter; two spellings of one letter are two paths. */
+/** Sealed paths: from the root, separated by `/`, compared code point by code point. */
 import { DIR_NAME_BYTES, utf8 } from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import { NameError } from '../errors.ts';
 
-/** What no path may have between two slashes: it would lead elsewhere on a disk, or nowhere. */
+/** Names that are not allowed in a path: on a disk they lead elsewhere. */
 const NO_SEGMENTS = new Set(['', '.', '..']);
 
-/** The parts of a path, whoever wrote it; what is no part of a path is left out. @public */
+/** Returns the parts of an unchecked path, without those that are not allowed. @public */
 export function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => !NO_SEGMENTS.has(segment));
 }
 
-/** A path for a file, or for a folder, that may be written; otherwise a NameError says why not. @public */
+/** Returns a path that may be written. @throws NameError @public */
 export function checkPath(path: string): string {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
   const wrong = (why: string) => new NameError(`${JSON.stringify(shown)} is no path: ${why}`);
@@ -27,12 +27,12 @@ export function checkPath(path: string): string {
   return path;
 }
 
-/** The last part. @public */
+/** Returns the last part. @public */
 export function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The folder that it is in; '' is the top. @public */
+/** Returns the path of the folder; '' is the root. @public */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
@@ -42,7 +42,7 @@ export function joinPath(folder: string, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
 
-/** The same with a number before the ending of its name. @public */
+/** Adds a number before the extension. @public */
 export function numberedPath(path: string, number: number): string {
   const name = lastOf(path);
   const dot = name.lastIndexOf('.');
@@ -50,38 +50,38 @@ export function numberedPath(path: string, number: number): string {
   return joinPath(parentOf(path), `${stem} (${number})${ending}`);
 }
 
-/** The first part of a path that has several: '' for what lies at the top. */
+/** Returns the first part; '' for a path of one part. */
 export function firstOf(path: string): string {
   return path.slice(0, Math.max(0, path.indexOf('/')));
 }
 
-/** What follows the first part; all of it for what lies at the top. */
+/** Returns the path below the first part; the path itself if it has one part. */
 export function belowFirst(path: string): string {
   return path.slice(path.indexOf('/') + 1);
 }
 
-/** Whether it is this folder, or lies in it at any depth. @public */
+/** Whether a path is this folder or in it, at any depth. @public */
 export function isWithin(path: string, folder: string): boolean {
   return folder === '' || path === folder || path.startsWith(`${folder}/`);
 }
 
-/** The name of the directory that the service files it in; undefined for what lies at the top, or where that name is too long for one. */
+/** Returns the name of the server's directory for a path; undefined at the root, or if the name is too long. */
 export function dirNameOf(path: string): string | undefined {
   const first = firstOf(path);
   return first !== '' && utf8(first).length <= DIR_NAME_BYTES ? first : undefined;
 }
 
-/** Whether a symbolic link leads to something in the folder at the top of its own path, or beside it where it is in none: no other is given away or packed. @public */
+/** Whether a symbolic link stays in the first folder of its own path, or at the root beside it. No other is shared or packed. @public */
 export function leadsWithin(path: string, target: string): boolean {
   if (target.startsWith('/')) return false;
   const parts = target.split('/').filter((part) => part !== '' && part !== '.');
-  // Behind a name, which may be a link itself, the way up leads anywhere.
+  // After a name, which may be a link itself, `..` leads anywhere.
   const up = parts.lastIndexOf('..') + 1;
   const folders = path.split('/').length - 1;
   return parts.slice(0, up).every((part) => part === '..') && up < Math.max(folders, 1);
 }
 
-/** Where a symbolic link for which `leadsWithin` holds leads to. */
+/** Resolves the target of a symbolic link for which `leadsWithin` holds. */
 export function ledTo(path: string, target: string): string {
   const parts = segmentsOf(path).slice(0, -1);
   for (const part of target.split('/')) {

@@ -1,41 +1,39 @@
-/** What a move of files means for each of their records, and whether it may be: decided from the tree alone. */
+/** Plans moves from the tree alone: what changes in each record, and whether the move is possible. */
 import { type AttributesChange, type Metadata, MOST_COUNTED } from '@szafa/format';
 import { ConflictError, ExistsError } from '../errors.ts';
 import type { Entry } from './listing.ts';
 import { parentOf } from './paths.ts';
 import type { FileNode, Tree } from './tree.ts';
 
-/** One record, and what is to be sealed into it. */
+/** A record, and the changes to its metadata. */
 export interface Resealing {
   entry: Entry;
   path: string;
-  /** As it is, unless told. */
   gen?: number | undefined;
-  /** SHA-256 of the sealed one, in hex; as it is, unless told. */
+  /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string | undefined;
-  /** Others than it has. */
   attributes?: ((metadata: Metadata) => AttributesChange) | undefined;
 }
 
-/** A file with all its versions, and where it goes. */
+/** A file with all its versions, and its new path. */
 export interface NodeMove {
   node: FileNode;
   path: string;
 }
 
-/** The file as the tree has it: another device may have moved or removed it. */
+/** Returns the file in the tree. @throws ConflictError if another device has moved or removed it */
 export function nodeOf(tree: Tree, entry: Entry): FileNode {
   const node = tree.fileOf(entry);
   if (!node) throw new ConflictError([entry.path]);
   return node;
 }
 
-/** All that has this path: its versions, and what has it by the service's word alone. @public */
+/** Returns all records of a path: the versions, and those that only the server claims to be there. @public */
 export const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
 
-/** Each version with its path, and with the `gen` that keeps it newer than what is there already. */
+/** Gives each version its new path, and a `gen` that makes it newer than an existing file. @throws ExistsError */
 export function planMoves(tree: Tree, moves: readonly NodeMove[], asVersion = false): Resealing[] {
-  // Each version may have been named, but they go together.
+  // Several versions of one file move once.
   const targets = new Map(moves.map(({ node, path }) => [node, path]));
   const real = [...targets]
     .map(([node, path]) => ({ node, path }))
@@ -56,17 +54,16 @@ export function planMoves(tree: Tree, moves: readonly NodeMove[], asVersion = fa
   });
 }
 
-/** Undefined where it stays. */
 function genOver({ age }: Entry, below: number): number | undefined {
   return age && below > 0 ? Math.min(age.gen + below, MOST_COUNTED) : undefined;
 }
 
-/** Of what becomes the newest of a path. */
+/** Returns the `gen` that makes a file the newest of its path. */
 export function nextGen(tree: Tree, path: string): number {
   return Math.min(tree.genOf(path) + 1, MOST_COUNTED);
 }
 
-/** That nothing is in the way of a file: neither a file, but for a version, nor a folder, nor a file where a folder has to be. */
+/** Whether something is in the way of a file: a file (unless it becomes a version), a folder, or a file in place of a folder. */
 export function isTaken(
   tree: Tree,
   path: string,

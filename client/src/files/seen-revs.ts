@@ -1,9 +1,9 @@
 import { type SzafaError, TamperedError } from '../errors.ts';
 
-/** Where the highest `rev` of each renamed file of an account is kept between sessions, by the file's id. @public */
+/** Stores the highest `rev` of each renamed file of an account, by file id. @public */
 export interface RevStore {
   load(): Promise<ReadonlyMap<string, number>>;
-  /** Adds to what is kept; of two for one file the higher counts. */
+  /** Adds to the stored ones; the higher of two counts. */
   save(revs: ReadonlyMap<string, number>): Promise<void>;
 }
 
@@ -12,14 +12,13 @@ export interface RevStores {
   of(username: string): RevStore;
 }
 
-/** As the list has it. */
 interface Listed {
   fileId: string;
   age?: { rev: number };
   problem?: SzafaError;
 }
 
-/** Names as new as any that were seen: a service that gives an earlier one has kept it, and sends it again. */
+/** Detects a server that sends an earlier name of a file again. */
 export class SeenRevs {
   readonly #store: RevStore | undefined;
   #seen: Promise<Map<string, number>> | undefined;
@@ -28,12 +27,12 @@ export class SeenRevs {
     this.#store = store;
   }
 
-  /** What is wrong with a file of this `rev`, if anything is. */
+  /** Returns an error if a later `rev` of the file was seen. */
   async check(fileId: string, rev: number): Promise<TamperedError | undefined> {
     return older(await this.#load(), fileId, rev);
   }
 
-  /** Marks the entries that are older than they were, and remembers the others. */
+  /** Sets `problem` of entries that are older than before, and remembers the others. */
   async see(entries: Listed[]): Promise<void> {
     const seen = await this.#load();
     const later = new Map<string, number>();
@@ -47,7 +46,7 @@ export class SeenRevs {
     await this.#remember(seen, later);
   }
 
-  /** Of files that this device renamed. */
+  /** Remembers files that this device renamed. */
   async note(revs: ReadonlyMap<string, number>): Promise<void> {
     const seen = await this.#load();
     await this.#remember(seen, new Map([...revs].filter(([fileId, rev]) => rev > (seen.get(fileId) ?? 1))));
@@ -56,7 +55,7 @@ export class SeenRevs {
   async #remember(seen: Map<string, number>, later: Map<string, number>): Promise<void> {
     if (later.size === 0) return;
     for (const [fileId, rev] of later) seen.set(fileId, rev);
-    // A place that cannot be written to must not keep anybody from their files; this session remembers all the same.
+    // A store that cannot be written must not block the files; this session remembers anyway.
     await this.#store?.save(later).catch(() => {});
   }
 

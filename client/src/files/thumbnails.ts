@@ -1,4 +1,4 @@
-/** Small pictures of files, sealed beside them; the header says which one is the file's own. */
+/** Thumbnails, sealed beside their files; the header has the digest of the right one. */
 
 import { type Bytes, openHeader, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
@@ -10,13 +10,13 @@ import type { TreeContext } from './context.ts';
 import type { Entry } from './listing.ts';
 import { resealPaths } from './reseal-files.ts';
 
-/** Of one file: the picture, if it has one, or why what the service has is not shown. @public */
+/** The thumbnail of a file, if it has one, or why it is not shown. @public */
 export interface Thumbnail {
   bytes?: Bytes;
   problem?: SzafaError;
 }
 
-/** Of these files, by their ids; without those that the service does not have any more. */
+/** See `Szafa.thumbnails`. Files that are gone are left out. */
 export async function readThumbnails(
   context: TreeContext,
   entries: readonly Entry[],
@@ -38,7 +38,7 @@ export async function readThumbnails(
   return found;
 }
 
-/** The header is the file's own, and names the picture that is. */
+/** Checks that header, record and thumbnail belong together. */
 async function verified(
   context: TreeContext,
   { record }: Entry,
@@ -78,7 +78,7 @@ function bytesIn(text: string): Bytes | undefined {
   }
 }
 
-/** For a file that has none; false where the service has another one already. The header is first: whoever is cut off can do it again. */
+/** See `Szafa.putThumbnail`. Stores the header first, so that an interrupted call can be repeated. */
 export async function writeThumbnail(
   context: TreeContext,
   entry: Entry,

@@ -1,4 +1,4 @@
-/** Which of several files of one path is the newest where `gen` and `added` do not tell: the list has nothing more, so their headers are opened. */
+/** Finds the newest of files with the same path, `gen` and `added`. The list has nothing more, so their headers are opened. */
 
 import { ApiError, SzafaError } from '../errors.ts';
 import { forEach } from '../pool.ts';
@@ -9,10 +9,10 @@ import { tieOf } from './newest.ts';
 import { pathIn } from './tree.ts';
 
 const PARALLEL = 8;
-/** Greater than any id: a file that cannot be opened may be the newest, which must show. */
+/** Greater than any id: a file that does not open may be the newest, and must be seen. */
 const UNKNOWN = '~';
 
-/** Sets `age.tie` of the files that need one. Ties are rare: no request is made where there is none. */
+/** Sets `age.tie` of files that need one. Makes no request if there are none, as usual. */
 export async function breakTies(
   context: OpenContext,
   entries: readonly Entry[],
@@ -29,7 +29,7 @@ export async function breakTies(
       entry.age!.tie = tieOf(fileId, entry.record);
     } catch (error) {
       if (!(error instanceof SzafaError) || error.code === 'network') throw error;
-      // Removed since it was listed: whatever it was, it is not the newest.
+      // Removed since it was listed, so not the newest.
       if (error instanceof ApiError && error.kind === 'not-found') return;
       if (error instanceof ApiError) throw error;
       entry.age!.tie = UNKNOWN;
@@ -38,7 +38,7 @@ export async function breakTies(
   });
 }
 
-/** Files with proven names that stand at one path, for each path that has several. */
+/** Groups files with verified names by path, for paths with several. */
 function* samePaths(entries: readonly Entry[]): Generator<Entry[]> {
   const first = new Map<string, Entry>();
   const several = new Map<string, Entry[]>();

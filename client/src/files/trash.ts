@@ -1,4 +1,4 @@
-/** The trash: what is in it comes back until the service empties it. */
+/** The trash, from which files can be restored until the server deletes them. */
 
 import { limits } from '@szafa/protocol';
 import { ConflictError } from '../errors.ts';
@@ -9,22 +9,22 @@ import { checkPath } from './paths.ts';
 import { recordsOf } from './plan.ts';
 import type { FileNode } from './tree.ts';
 
-/** A file in the trash. A long path is cut there: the header that has the whole cannot be read before it is restored. @public */
+/** A file in the trash. A long path is cut, since its header cannot be read before it is restored. @public */
 export interface TrashEntry extends Entry {
   trashedAt: string;
-  /** From then on it may be gone for good. */
+  /** When the server may delete it. */
   expiresAt: string;
 }
 
 /** @public */
 export interface PruneOptions extends TreeOptions {
-  /** Versions that stay, the newest among them; 1 unless told. */
+  /** Number of versions to keep; 1 by default. */
   keep?: number | undefined;
-  /** Only those that were added before then, in milliseconds since 1970. */
+  /** Only versions added before this time, in milliseconds since 1970. */
   olderThan?: number | undefined;
 }
 
-/** These records, a thousand in one transaction. */
+/** See `Szafa.trash`. */
 export async function trash(
   { api }: TreeContext,
   entries: readonly Entry[],
@@ -60,7 +60,7 @@ async function inBatches(
   }
 }
 
-/** What came there last is first. */
+/** See `Szafa.listTrash`. */
 export async function listTrash(context: TreeContext, signal?: AbortSignal): Promise<TrashEntry[]> {
   const pages = await Array.fromAsync(filePages(context.api, 'listTrash', { signal }));
   const entries = await listEntries(context, pages, { signal, cut: true });
@@ -71,7 +71,7 @@ export async function listTrash(context: TreeContext, signal?: AbortSignal): Pro
   });
 }
 
-/** Deletes for good: these, or all that is there now; how many that were. */
+/** See `Szafa.emptyTrash`. */
 export async function emptyTrash(
   { api }: TreeContext,
   { entries, signal, onProgress }: TreeOptions & { entries?: readonly Entry[] | undefined } = {},
@@ -88,7 +88,7 @@ export async function emptyTrash(
   return removed;
 }
 
-/** A folder with all that is in it, which is the result. The directory goes too: what is restored brings its path back. */
+/** See `Szafa.removeFolder`. Removes the directory too: restored files bring their paths back. */
 export async function removeFolder(
   context: TreeContext,
   path: string,
@@ -98,7 +98,7 @@ export async function removeFolder(
   const folder = tree.folder(checkPath(path));
   if (!folder) throw new ConflictError([path]);
   const files = [...tree.within(folder)].flatMap(recordsOf);
-  // One that the service shows under an earlier path is in another folder by now.
+  // A file that the server shows under an earlier path is in another folder by now.
   const replayed = files.find(({ verified, problem }) => verified && problem);
   if (replayed) throw replayed.problem;
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);
@@ -108,7 +108,7 @@ export async function removeFolder(
   return all;
 }
 
-/** The versions that go; never the newest, none whose age is not proven, and none that the service shows under an earlier name. @public */
+/** Returns the versions to remove: never the newest, nor one without a verified age or with a problem. @public */
 export function prunable({ versions }: FileNode, { keep = 1, olderThan }: PruneOptions): Entry[] {
   const sound = versions.filter(({ problem }) => problem === undefined);
   const older = sound.slice(Math.max(1, keep)).filter(({ age }) => age !== undefined);

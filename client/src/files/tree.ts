@@ -1,4 +1,4 @@
-/** The files of an account as one tree, made from one list: nothing is asked for, and nothing of it changes later. */
+/** The files of an account as a tree, made from one list. It makes no requests and never changes. */
 import { limits } from '@szafa/protocol';
 import type { SzafaError } from '../errors.ts';
 import type { DirEntry, Entry } from './listing.ts';
@@ -12,12 +12,9 @@ export interface FileNode {
   name: string;
   /** The newest of the versions. */
   entry: Entry;
-  /** Newest first, as it is sealed into their names; of files that are not verified, as the service lists them. */
+  /** Newest first by their sealed names; unverified files in the order of the server. */
   versions: Entry[];
-  /**
-   * Files that have this path by the service's word only, beside one that proves it: they never stand in for it. Empty where the node
-   * itself is not verified.
-   */
+  /** Files at this path by the server's claim only, beside verified ones, which they never replace. Empty if the node is not verified. */
   unproven: Entry[];
   size: number;
   createdAt: string;
@@ -26,32 +23,32 @@ export interface FileNode {
   misplaced?: true;
 }
 
-/** A folder; the top has the path ''. @public */
+/** A folder; the root has the path ''. @public */
 export interface Folder {
   path: string;
   name: string;
-  /** By name, and so are the files. */
+  /** Sorted by name, like the files. */
   folders: Folder[];
   files: FileNode[];
   /** Bytes of all files below, at any depth, the newest version of each. */
   size: number;
-  /** How many files that are. */
+  /** Number of these files. */
   count: number;
-  /** The directory of the service that has its name: only at the first level, and only where there is one. */
+  /** The server's directory of this name, at the first level only. */
   dirId?: number;
-  /** The name of that directory is authentic. */
+  /** The name of that directory is verified. */
   sealed?: true;
-  /** What makes it stay when it is empty. */
+  /** Its records, which keep it when it is empty. */
   markers: Entry[];
 }
 
 const UNNAMED = 'unnamed';
-/** Stands for a slash. */
+/** Replaces a slash. */
 const DEEPER = '⧸';
-/** A directory and a name of the service; what is longer is no name of this service, and must not make a tree of a million folders. */
+/** Longest path of a directory and a plain name. A longer claim of the server must not make a tree of a million folders. */
 const MOST_UNPROVEN = limits.dirNameChars + 1 + limits.fileNameChars;
 
-/** Has parts that are none; most paths have not, and there are thousands. */
+/** Matches paths with parts that are not allowed; a quick test, since lists have thousands of paths. */
 const ODD = /(^|\/)\.{0,2}(\/|$)/;
 
 const newFolder = (path: string): Folder => ({
@@ -61,13 +58,13 @@ const newFolder = (path: string): Folder => ({
 
 const byCode = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-/** Where it stands: whatever was sealed, or told by the service, a path has no empty parts, and leads nowhere else. */
+/** Returns the path in the tree: without empty parts, `.` and `..`, whatever was sealed or the server claims. */
 export function pathIn({ path, verified }: Entry): string {
   const told = verified ? path : path.slice(0, MOST_UNPROVEN);
   return notTooDeep(ODD.test(told) ? segmentsOf(told).join('/') || UNNAMED : told);
 }
 
-/** What has more parts than may be written has the rest of them in its name: each part would be a folder, and a list has thousands of paths. */
+/** Limits the depth: the name gets the parts beyond the limit, since each part would be a folder. */
 function notTooDeep(path: string): string {
   if (path.length <= 2 * limits.pathParts) return path;
   let at = -1;
@@ -78,12 +75,11 @@ function notTooDeep(path: string): string {
   return path.slice(0, at + 1) + path.slice(at + 1).replaceAll('/', DEEPER);
 }
 
-/** An empty folder is a file of no bytes whose path ends in a slash. */
 function isMarker({ path, verified, size }: Entry): boolean {
   return verified && size === 0 && path.endsWith('/');
 }
 
-/** Where neither is newer they stay as the service lists them, which is newest first, it says. */
+/** Keeps the order of the server, which should be newest first, if neither is newer. */
 const byAge = ({ age: a }: Entry, { age: b }: Entry) => (a && b ? newestFirst(a, b) : 0);
 
 function ranked(same: Entry[]): Pick<FileNode, 'versions' | 'unproven'> {
@@ -117,7 +113,7 @@ export class Tree {
     this.#sum();
   }
 
-  /** '' is the top. */
+  /** Returns a folder; '' is the root. */
   folder(path: string): Folder | undefined {
     return this.#folders.get(path);
   }
@@ -126,13 +122,13 @@ export class Tree {
     return this.#files.get(path);
   }
 
-  /** The file that a record is of, where it is still there. */
+  /** Returns the file with this record, if it is still there. */
   fileOf(entry: Entry): FileNode | undefined {
     const node = this.#files.get(pathIn(entry));
     return node && [...node.versions, ...node.unproven].find((one) => one.fileId === entry.fileId) && node;
   }
 
-  /** All but the top, each before what is in it. */
+  /** Returns all folders but the root, parents first. */
   folders(): Folder[] {
     return [...this.#folders.values()].slice(1).sort((a, b) => (a.path < b.path ? -1 : 1));
   }
@@ -141,27 +137,27 @@ export class Tree {
     return [...this.#files.values()];
   }
 
-  /** The files below a folder, at any depth. */
+  /** Yields the files below a folder, at any depth. */
   *within(folder: Folder): Generator<FileNode> {
     for (const { files } of this.foldersWithin(folder)) yield* files;
   }
 
-  /** The folder, and those in it at any depth. */
+  /** Yields the folder and those in it, at any depth. */
   *foldersWithin(folder: Folder): Generator<Folder> {
     const left = [folder];
     for (let next = left.pop(); next; next = left.pop()) {
       yield next;
-      // One by one: so many arguments as a folder may have folders are too many for a call.
+      // One by one: a call cannot take as many arguments as a folder may have folders.
       for (const inner of next.folders) left.push(inner);
     }
   }
 
-  /** A file or a folder is there. */
+  /** Whether a file or folder exists. */
   has(path: string): boolean {
     return this.#files.has(path) || this.#folders.has(path);
   }
 
-  /** The highest `gen` of this path, after which an upload there is the newest; 0 where there is none. */
+  /** Returns the highest `gen` of a path; 0 if there is no file. */
   genOf(path: string): number {
     return this.#files.get(path)?.entry.age?.gen ?? 0;
   }
@@ -170,7 +166,7 @@ export class Tree {
     const [segment, ...more] = segmentsOf(name);
     if (segment === undefined || more.length > 0) return;
     const folder = this.#folderAt(segment);
-    // Of a sealed and a plain one with the same name, the sealed one.
+    // Prefers a sealed directory to a plain one of the same name.
     if (folder.dirId === undefined || verified) folder.dirId = dirId;
     if (verified) folder.sealed = true;
   }
@@ -203,7 +199,7 @@ export class Tree {
   }
 
   #sum(): void {
-    // Each was made after the one that it is in.
+    // Parents were created before their children.
     for (const folder of [...this.#folders.values()].reverse()) {
       folder.folders.sort(byCode);
       folder.files.sort(byCode);
@@ -217,7 +213,7 @@ export class Tree {
   }
 }
 
-/** A path that is free: the path itself, or the first number that is not taken. @public */
+/** Returns the path, with the first free number if it is taken. @public */
 export function freePath(tree: { has(path: string): boolean }, path: string): string {
   let free = path;
   for (let number = 2; tree.has(free); number++) free = numberedPath(path, number);

@@ -4,7 +4,7 @@ import { Api, Keys } from '../../client/src/index.ts';
 import { openOwnLink } from '../../client/src/sharing/links.ts';
 import { openOwnRequest } from '../../client/src/sharing/requests.ts';
 import { type Engine, linkKeyText, requestKeyText, toBase64Url } from '../src/index.ts';
-import { sealShareRecord } from '../src/share.ts';
+import { sealShareRecord } from '../src/sharing/share.ts';
 import { bagOfReader, READER } from './bag-builder.ts';
 import type { MasterJson } from './kinds.ts';
 import { own as drawing } from './share-vectors.ts';

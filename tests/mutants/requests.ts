@@ -87,7 +87,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a visitor or a sharer gives a key that no engine takes',
-    file: 'format/src/share.ts',
+    file: 'format/src/sharing/share.ts',
     find: "if (isZero(fileKey)) throw malformed('file_key');",
     replace: '',
     tests: ['client/test/vectors.test.ts'],

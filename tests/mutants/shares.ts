@@ -162,7 +162,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the header of a link is not compared with the link',
-    file: 'format/src/link.ts',
+    file: 'format/src/sharing/link.ts',
     find: 'if (!equal(await digestOf(engine, header), digest)) {',
     replace: 'if (digest.length === 0) {',
     tests: [VECTORS],
@@ -211,7 +211,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'the letter of another share is taken',
-    file: 'format/src/letter.ts',
+    file: 'format/src/sharing/letter.ts',
     find: "bytesOf(shareId, 'letter', 'the id of the share', 16),",
     replace: "bytesOf(shareId, 'letter', 'the id of the share', 16).fill(0),",
     tests: [VECTORS],
@@ -239,7 +239,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a letter is opened whoever signed it',
-    file: 'format/src/letter.ts',
+    file: 'format/src/sharing/letter.ts',
     find: 'if (!(await ed25519Verify(from.ed25519, signature, concat(info, sealed))))',
     replace: 'if (signature.length === 0)',
     tests: [VECTORS],

@@ -2,11 +2,11 @@
  * Links open the files of a share without an account. The server keeps the header. It never gets the part of the address after the `#`:
  * the secret, and the digest that only this header has.
  */
-import { type Bytes, concat, equal, isZero, splitPair, toBase64Url, utf8 } from './bytes.ts';
-import { deriveKey, type Engine, labels } from './engine.ts';
-import { PassphraseError, requireSuite, TamperedError } from './errors.ts';
-import { PROFILE, profileOf } from './keys.ts';
-import { SEAL_OVERHEAD, seal, unseal } from './seal.ts';
+import { type Bytes, concat, equal, isZero, splitPair, toBase64Url, utf8 } from '../bytes.ts';
+import { deriveKey, type Engine, labels } from '../engine.ts';
+import { PassphraseError, requireSuite, TamperedError } from '../errors.ts';
+import { PROFILE, profileOf } from '../keys.ts';
+import { SEAL_OVERHEAD, seal, unseal } from '../seal.ts';
 import { contentText, parseContent, type ShareContent } from './share.ts';
 
 const SUITE = 1;

@@ -2,12 +2,12 @@
  * File requests let visitors with a link seal files for its owner, without an account. The owner's keys derive from the master key and
  * the id, so deliveries open even if the server has lost the request.
  */
-import { type Bytes, concat, equal, fromUtf8, padText, splitPair, toBase64Url, utf8 } from './bytes.ts';
-import { deriveKey, EMPTY, type Engine, labels } from './engine.ts';
-import { requireSuite, TamperedError } from './errors.ts';
-import { hpkeOpen, hpkeSeal, x25519PublicKey } from './hpke.ts';
-import { bytesOf, isObject } from './json.ts';
-import { SEAL_OVERHEAD, seal, unsealOrThrow } from './seal.ts';
+import { type Bytes, concat, equal, fromUtf8, padText, splitPair, toBase64Url, utf8 } from '../bytes.ts';
+import { deriveKey, EMPTY, type Engine, labels } from '../engine.ts';
+import { requireSuite, TamperedError } from '../errors.ts';
+import { hpkeOpen, hpkeSeal, x25519PublicKey } from '../hpke.ts';
+import { bytesOf, isObject } from '../json.ts';
+import { SEAL_OVERHEAD, seal, unsealOrThrow } from '../seal.ts';
 import { fileText, parseFile, type SharedFile } from './share.ts';
 
 const SUITE = 1;

@@ -1,13 +1,13 @@
 /** The content of a share: for each file what opens its volumes, and no more. And the owner's record of a share. */
 import { limits } from '@szafa/protocol';
-import type { Master } from './bag.ts';
-import { type Bytes, concat, isZero, padText, readU32, toBase64Url, u32, utf8 } from './bytes.ts';
-import { type Engine, labels } from './engine.ts';
-import { TamperedError } from './errors.ts';
-import type { FileSecrets } from './header.ts';
-import { bytesOf, isDigest, isObject, isWhole, parseObject } from './json.ts';
-import { areVolumeSizes, type Layout, layoutWith } from './layout.ts';
-import { SEAL_OVERHEAD, seal, unsealOrThrow } from './seal.ts';
+import type { Master } from '../bag.ts';
+import { type Bytes, concat, isZero, padText, readU32, toBase64Url, u32, utf8 } from '../bytes.ts';
+import { type Engine, labels } from '../engine.ts';
+import { TamperedError } from '../errors.ts';
+import type { FileSecrets } from '../header.ts';
+import { bytesOf, isDigest, isObject, isWhole, parseObject } from '../json.ts';
+import { areVolumeSizes, type Layout, layoutWith } from '../layout.ts';
+import { SEAL_OVERHEAD, seal, unsealOrThrow } from '../seal.ts';
 
 /** A file of a share. @public */
 export interface SharedFile extends FileSecrets {

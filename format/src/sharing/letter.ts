@@ -2,13 +2,13 @@
  * A letter carries the key of a share, sealed for the recipient and signed by the owner. Owner, recipient and share are bound into both,
  * so that a letter cannot be used for another share.
  */
-import { type Bytes, concat, padText, utf8 } from './bytes.ts';
-import { ed25519Sign, ed25519Verify, SIGNATURE_BYTES } from './ed25519.ts';
-import { type Engine, labels } from './engine.ts';
-import { requireSuite, TamperedError } from './errors.ts';
-import { HPKE_OVERHEAD, hpkeOpen, hpkeSeal } from './hpke.ts';
-import { type Identity, nameBytes, type OwnIdentity } from './identity.ts';
-import { bytesOf, isWhole, parseObject } from './json.ts';
+import { type Bytes, concat, padText, utf8 } from '../bytes.ts';
+import { ed25519Sign, ed25519Verify, SIGNATURE_BYTES } from '../ed25519.ts';
+import { type Engine, labels } from '../engine.ts';
+import { requireSuite, TamperedError } from '../errors.ts';
+import { HPKE_OVERHEAD, hpkeOpen, hpkeSeal } from '../hpke.ts';
+import { type Identity, nameBytes, type OwnIdentity } from '../identity.ts';
+import { bytesOf, isWhole, parseObject } from '../json.ts';
 import { type LinkKey, linkKeyText, parseLinkKey } from './link.ts';
 
 const SUITE = 1;

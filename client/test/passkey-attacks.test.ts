@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import { Authenticator } from '../../tests/harness/authenticator.ts';
 import { readKeys } from '../src/accounts/calls.ts';
 import { FactorError, newTotpSecret, Szafa } from '../src/index.ts';

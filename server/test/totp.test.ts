@@ -4,7 +4,7 @@ import { routes } from '@szafa/protocol';
 import { Accounts } from '../src/accounts/accounts.ts';
 import { keysCondition } from '../src/accounts/key-bag.ts';
 import { Sessions } from '../src/accounts/sessions.ts';
-import { codeOf, stepAt, stepOf } from '../src/accounts/totp.ts';
+import { codeOf, stepAt, stepOf } from '../src/platform/totp.ts';
 import { InProcess } from './in-process.ts';
 
 /** Of RFC 6238: "12345678901234567890" in base32. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { codeOf, stepAt, stepOf } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt, stepOf } from '../../server/src/platform/totp.ts';
 import {
   type Answer,
   admin,

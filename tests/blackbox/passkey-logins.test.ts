@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
 import { limits, pathOf } from '@szafa/protocol';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import {
   Authenticator,
   admin,

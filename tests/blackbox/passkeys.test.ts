@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
 import { features, limits, pathOf } from '@szafa/protocol';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import {
   Authenticator,
   admin,

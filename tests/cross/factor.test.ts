@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { FactorError, nodeEngine, Szafa } from '../../client/src/node/index.ts';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import { Authenticator, useService } from '../harness/index.ts';
 import { PASSWORD, registered } from './account.ts';
 import { Terminal } from './terminal.ts';

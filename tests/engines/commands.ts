@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { pathOf } from '@szafa/protocol';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import {
   begin,
   makeDir,

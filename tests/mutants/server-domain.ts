@@ -198,7 +198,7 @@ export const mutants: Mutant[] = [
   },
   {
     name: 'a code counts two steps before and after its time',
-    file: 'server/src/accounts/totp.ts',
+    file: 'server/src/platform/totp.ts',
     find: 'for (let step = current - stepsAround; step <= current + stepsAround; step++)',
     replace: 'for (let step = current - 2 * stepsAround; step <= current + 2 * stepsAround; step++)',
     tests: ['server/test/totp.test.ts'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newTotpSecret, Szafa, webEngine } from '@szafa/client';
 import type { Page } from 'playwright-core';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import { useService } from '../harness/index.ts';
 import { PASSWORD, register, shoot, signIn, signOut, useChromium } from './browser.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import { Service } from '../harness/index.ts';
 import { PASSWORD, register, signIn, signOut, useChromium } from './browser.ts';
 

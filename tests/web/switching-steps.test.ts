@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { BrowserContext, Page, Route } from 'playwright-core';
-import { codeOf, stepAt } from '../../server/src/accounts/totp.ts';
+import { codeOf, stepAt } from '../../server/src/platform/totp.ts';
 import { Device } from '../cross/device.ts';
 import { freePort } from '../engines/daemon.ts';
 import { freshName, Service, useService } from '../harness/index.ts';

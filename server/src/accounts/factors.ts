@@ -14,12 +14,12 @@ import {
 import type { Metadata } from '../metadata.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken } from '../platform/ids.ts';
+import { stepOf } from '../platform/totp.ts';
 import { conditionMissing, type KeysCondition, keysChanged, tagOf } from './key-bag.ts';
 import { type LoginAddress, type LoginCheck, wrongCode } from './login-check.ts';
 import { type Passkeys, toPasskey } from './passkeys.ts';
 import { accountChanged } from './refusals.ts';
 import { type Caller, newSession, requireRegistered } from './sessions.ts';
-import { stepOf } from './totp.ts';
 
 interface Deps {
   metadata: Metadata;

@@ -4,6 +4,7 @@ import type { Metadata } from '../metadata.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import type { CallerAddress } from '../platform/http/caller-address.ts';
 import { hashToken } from '../platform/ids.ts';
+import { stepOf } from '../platform/totp.ts';
 import type { AccountBefore } from './account-changes.ts';
 import type { Credentials, Failures } from './accounts-table.ts';
 import type { PasskeyRow, UsedCode, UsedFactor, UsedPasskey } from './factors-table.ts';
@@ -11,7 +12,6 @@ import type { Passkeys } from './passkeys.ts';
 import { Passwords } from './passwords.ts';
 import { accountDisabled } from './refusals.ts';
 import { type Caller, requireRegistered } from './sessions.ts';
-import { stepOf } from './totp.ts';
 
 export type LoginSettings = Pick<Config, 'loginAttempts' | 'loginAddressAttempts' | 'loginWaitMs'>;
 export type LoginAddress = Pick<CallerAddress, 'network' | 'shared'>;

@@ -155,7 +155,7 @@ suite('a hostile link and the command', { concurrency: 2 }, () => {
         assertError(await visitor.run(['get', link, '--output', 'out/', '--yes']), 1, /./);
         const { port } = hostile.address() as AddressInfo;
         const lure = link.replace(service.url, `http://127.0.0.1:${port}`);
-        assertError(await visitor.run(['get', lure, '--output', 'lured']), 1, /knows no such link/);
+        assertError(await visitor.run(['get', lure, '--output', 'lured']), 1, /does not know this link/);
         assert.ok(seen.length > 0);
         for (const sent of seen) assert.equal(sent[headers.shareTicket.toLowerCase()], undefined);
         // It was taken: with it, the one download there is goes on.

@@ -191,7 +191,7 @@ suite('szafa: links', { concurrency: 2 }, () => {
       await visitor.ok(['get', String(link)], { env });
       assert.equal(await readFile(visitor.path('secret.txt'), 'utf8'), 'hidden');
       const cut = await visitor.run(['get', String(link).slice(0, -1)], { env });
-      assertError(cut, 1, /not whole/);
+      assertError(cut, 1, /incomplete/);
       await device.ok(['unshare', String(id).slice(0, 8)]);
       const ended = await visitor.run(['get', String(link), '--output', 'again'], { env });
       assertError(ended, 1, /has ended/);
@@ -233,7 +233,7 @@ suite('szafa: links', { concurrency: 2 }, () => {
       assertError(
         await visitor.run(['get', one.replace(/\/s\/[\w-]+#/, `/s/${other}#`)]),
         1,
-        /knows no such link/,
+        /does not know this link/,
       );
       // The one download that there is was begun above: its ticket was kept, and it goes on.
       between.inward = (_path, body) => body;

@@ -47,7 +47,7 @@ suite('szafa: requests', () => {
         exits.usage,
         /--dir/,
       );
-      assertError(await visitor.run(['put', 'b.bin', '--to', String(link).slice(0, -1)]), 1, /not whole/);
+      assertError(await visitor.run(['put', 'b.bin', '--to', String(link).slice(0, -1)]), 1, /incomplete/);
     });
     assert.doesNotMatch((await device.ok(['ls', '-R'])).stdout, /a\.bin|delivery-/);
     const came = (await device.ok(['deliveries', '--json'])).lines.filter(({ type }) => type === 'delivery');

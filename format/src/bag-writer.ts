@@ -82,7 +82,7 @@ export async function makeBag(
 }
 
 /**
- * Makes the next bag with other entries. The master keys stay, and so do fields and entries that this client does not know.
+ * Makes the next bag with other entries. Keeps the master keys, and any fields and entries that this client does not know.
  * @throws WrongPasswordError, TamperedError like `openBag` @public
  */
 export async function changeBag(
@@ -112,8 +112,8 @@ export async function changeBag(
 }
 
 /**
- * Makes the next bag with a new master key, under which the earlier ones and the key pairs are sealed. Only the given entries remain,
- * since the others seal the master key that is replaced.
+ * Makes the next bag with a new master key, which seals the earlier master keys and the key pairs. Drops all entries but the given ones:
+ * the others seal the old master key.
  * @throws WrongPasswordError, TamperedError like `openBag` @public
  */
 export async function rekeyBag(
@@ -135,7 +135,7 @@ export async function rekeyBag(
     service_id: bag.serviceId,
     username: bag.username,
     rev: bag.rev + 1,
-    // The KEK of the password stays the same.
+    // The password's KEK does not change, and so its KDF profile does not either.
     profile: bag.profile,
     epoch: bag.epoch + 1,
     earlier,

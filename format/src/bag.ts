@@ -27,7 +27,7 @@ export interface Master {
 /** Entry types that a bag has at most once. @public */
 export type EntryType = 'password' | 'recovery';
 
-/** A key that opens one entry of a bag. The id is that of the passkey, in base64url. @public */
+/** A key that opens one entry of a bag. `id` is the id of the passkey, in base64url. @public */
 export type Unlocker = { type: EntryType; kek: Bytes } | { type: 'passkey'; id: string; kek: Bytes };
 
 /** The current master, sealed for one unlocker. Entries of unknown types are kept as they are. */
@@ -67,9 +67,9 @@ export interface ParsedBag extends AccountName {
   /** The current master, sealed for each passkey, by its id in base64url. */
   passkeys: ReadonlyMap<string, Bytes>;
   identity: { x25519: Bytes; ed25519: Bytes };
-  /** The first epoch whose headers and names still count. */
+  /** The first epoch whose headers and names readers accept. */
   floor: number;
-  /** The whole text: a writer keeps the fields that it does not know. */
+  /** The parsed JSON, including fields that this client does not know: a writer must keep them. */
   json: BagJson;
 }
 
@@ -81,7 +81,7 @@ export interface Pin {
   digest: string;
   /** KDF profile of the bag; 1 by default. */
   profile?: number | undefined;
-  /** The newest master key, by a digest in lower-case hex; absent in pins of earlier versions. */
+  /** Epoch and digest (lower-case hex) of the newest master key; absent in pins of earlier versions. */
   master?: { epoch: number; digest: string } | undefined;
 }
 
@@ -133,7 +133,7 @@ export function parseBag(bytes: Bytes): ParsedBag {
     },
     json: json as BagJson,
   };
-  // A stage of its own, after the form of everything else.
+  // Checked last: an unknown profile must be reported only for a bag that is otherwise well-formed.
   profileOf(profile);
   return parsed;
 }
@@ -192,14 +192,14 @@ export async function checkBag(
   return { serviceId, rev, digest, profile, ...(pin?.master && { master: pin.master }) };
 }
 
-/** What opens an entry, in messages. */
+/** Names of the unlockers in messages. */
 const UNLOCKER: Record<Unlocker['type'], string> = {
   password: 'password',
   recovery: 'recovery key',
   passkey: 'passkey',
 };
 
-/** Opens the current master, in the clear, and verifies the MAC of the whole bag with it. */
+/** Returns the current master key in the clear. Verifies the MAC of the whole bag with it. */
 export async function openCurrentMaster(engine: Engine, bag: ParsedBag, unlocker: Unlocker): Promise<Bytes> {
   const { type, kek } = unlocker;
   const sealed = unlocker.type === 'passkey' ? bag.passkeys.get(unlocker.id) : bag[unlocker.type];
@@ -220,7 +220,7 @@ export async function openCurrentMaster(engine: Engine, bag: ParsedBag, unlocker
  * @throws WrongPasswordError if the entry has another KEK; TamperedError if the bag was changed @public
  */
 export async function openBag(engine: Engine, bag: ParsedBag, unlocker: Unlocker): Promise<Master[]> {
-  // Held only after the MAC, which needs it in the clear.
+  // Computing the MAC needs the key in the clear, so the engine takes it only afterwards.
   const current = await engine.hold(await openCurrentMaster(engine, bag, unlocker));
   const masters: Master[] = [{ epoch: bag.epoch, key: current }];
   for (const { epoch, key } of await openEarlier(engine, bag, current)) {
@@ -245,9 +245,9 @@ const masterDigest = async (engine: Engine, { key }: Master) =>
   (await deriveKey(engine, key, labels.pin)).toHex();
 
 /**
- * Requires the pinned master key among those of a bag. The password may be older than the master key: its entry in an earlier bag still
- * opens, and anyone who has the master key in it can write a bag around it, with any `rev` and `epoch`.
- * @returns what to pin of the newest master
+ * Requires that the masters of a bag include the pinned one. An old password still opens the entry in an earlier bag, and anyone who gets
+ * that master key can write a bag around it with any `rev` and `epoch`.
+ * @returns the newest master, to be pinned
  * @throws TamperedError at stage `masters`
  */
 export async function checkMasters(

@@ -38,7 +38,7 @@ export function readU32(bytes: Uint8Array, at: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at);
 }
 
-/** For times: 48 bits hold milliseconds since 1970 for thousands of years. */
+/** Encodes a time: 48 bits hold milliseconds since 1970 for thousands of years. */
 export const u48 = (value: number): Bytes => u64(value).slice(2);
 
 export function readU48(bytes: Uint8Array, at: number): number {
@@ -74,7 +74,7 @@ const BASE64URL = { alphabet: 'base64url' } as const;
  */
 export function fromBase64Url(text: string): Bytes {
   const bytes = Uint8Array.fromBase64(text, BASE64URL);
-  // Without spaces and padding only the last character can differ for the same bytes, in the bits that belong to no byte.
+  // Spaces and padding are excluded, so only the unused bits of the last character can differ for the same bytes.
   const over = bytes.length % 3;
   const isExact = text.length === Math.ceil((bytes.length * 4) / 3);
   const stray = over === 0 ? 0 : LETTERS.indexOf(text.at(-1)!) & (over === 1 ? 0b1111 : 0b11);
@@ -82,7 +82,7 @@ export function fromBase64Url(text: string): Bytes {
   return bytes as Bytes;
 }
 
-/** Decodes two values that are written as one base64url text; undefined for any other text. */
+/** Splits a base64url text into two values of these lengths; undefined for any other text. */
 export function splitPair(text: string, first: number, second: number): [Bytes, Bytes] | undefined {
   try {
     const bytes = fromBase64Url(text);

@@ -1,10 +1,10 @@
-/** Ed25519 signatures (RFC 8032), by Web Crypto in Node as well: the messages are short and rare. */
+/** Ed25519 signatures (RFC 8032). Uses Web Crypto in Node too: the messages are short and rare. */
 import { type Bytes, concat } from './bytes.ts';
 import { requireKey } from './engine.ts';
 import { x25519PublicKey } from './hpke.ts';
 
 export const SIGNATURE_BYTES = 64;
-/** What precedes a secret key in PKCS #8, the shortest form that Web Crypto imports (RFC 8410). */
+/** The PKCS #8 prefix of a secret key, in the shortest form that Web Crypto imports (RFC 8410). */
 const PKCS8 = Uint8Array.fromHex('302e020100300506032b657004220420');
 
 const { subtle } = globalThis.crypto;
@@ -37,9 +37,9 @@ function edwardsY(u: Bytes): Bytes {
 }
 
 /**
- * Computes the public half of a secret key, which is any 32 random bytes. Web Crypto gives it only in an export, which Firefox refuses
- * for a key imported without it. So this takes the X25519 key of the same scalar on the other form of the curve, with the sign under
- * which a signature verifies.
+ * Computes the public half of a secret key, which is any 32 random bytes. Web Crypto only reveals the public half by exporting the key,
+ * which Firefox refuses for keys imported without it. So this converts the X25519 public key of the same scalar, and tries both signs
+ * until a signature verifies.
  * @throws DOMException `NotSupportedError` if Web Crypto has no Ed25519 @public
  */
 export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
@@ -54,7 +54,7 @@ export async function ed25519PublicKey(secret: Bytes): Promise<Bytes> {
     publicKey[31]! |= sign;
     if (await ed25519Verify(publicKey, signature, signed)) return publicKey;
   }
-  // Others would pin a wrong key, and never accept a signature of its owner.
+  // Contacts would pin the wrong key and reject every signature of this account.
   throw new DOMException('Web Crypto finds no public key for a signature of its own', 'NotSupportedError');
 }
 
@@ -70,7 +70,7 @@ export async function ed25519Verify(publicKey: Bytes, signature: Bytes, data: By
     key = await subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify']);
   } catch (error) {
     if ((error as Error).name === 'NotSupportedError') throw error;
-    // Some browsers notice here that it is not a point of the curve.
+    // Some browsers already reject here a key that is not a point on the curve.
     return false;
   }
   return subtle.verify('Ed25519', key, signature, data);

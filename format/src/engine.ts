@@ -39,7 +39,7 @@ export type OpenedSegments = SealedSegments;
 /** @public */
 export type OpenedVolume = SealedVolume;
 
-/** What the segments of one volume are sealed with. @public */
+/** The key of one volume's segments, with the values bound to it. @public */
 export interface VolumeKey {
   /** Salt and commitment, the bytes before the first segment. */
   head: Bytes;
@@ -49,7 +49,7 @@ export interface VolumeKey {
   isLast: boolean;
 }
 
-/** Seals names. One object serves thousands of names: in a browser importing a key costs as much as using it. @public */
+/** Seals names. Reuse one object for many names: in a browser, importing a key costs as much as using it. @public */
 export interface NameCipher {
   /** HMAC-SHA256. */
   mac(data: Bytes): MaybePromise<Bytes>;
@@ -70,19 +70,19 @@ export interface Hasher {
 export interface Engine {
   random(length: number): Bytes;
   sha256(data: Uint8Array): MaybePromise<Bytes>;
-  /** For more bytes than fit into memory. */
+  /** Hashes data that does not fit into memory. */
   hasher(): MaybePromise<Hasher>;
   hmac(key: Bytes, data: Bytes): MaybePromise<Bytes>;
   hkdf(key: Bytes, salt: Bytes, info: Bytes, length: number): MaybePromise<Bytes>;
-  /** AES-256-GCM. The default nonce is twelve zeros, for keys that are used once. */
+  /** AES-256-GCM. The default nonce is twelve zero bytes, safe only for keys that are used once. */
   gcmSeal(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): MaybePromise<Bytes>;
   /** Returns undefined if the tag is wrong. */
   gcmOpen(key: Bytes, aad: Bytes, data: Bytes, nonce?: Bytes): MaybePromise<Bytes | undefined>;
   /** Both keys have 32 bytes; the engine copies them. */
   nameCipher(mac: Bytes, cipher: Bytes): MaybePromise<NameCipher>;
   /**
-   * Hands over a key that lives as long as a session or an opened file. The engine may keep the key itself and zero these bytes; the
-   * returned array then stands for the key, in `hkdf` only.
+   * Hands over a key that lives as long as a session or an opened file. The engine may keep the key itself and zero these bytes. The
+   * returned array then stands for the key, and only `hkdf` accepts it.
    */
   hold(key: Bytes): MaybePromise<Bytes>;
   argon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes>;
@@ -164,7 +164,7 @@ export const deriveKey = (
   length = 32,
 ): MaybePromise<Bytes> => engine.hkdf(secret, salt, labelBytes(label), length);
 
-/** Refuses zeros: the bytes of a key that an engine holds are zeros, and a copy of them is no key. @public */
+/** Refuses zeros: an engine zeroes the bytes of a key that it holds, and a copy of those bytes is not the key. @public */
 export function requireKey(key: Bytes): Bytes {
   if (isZero(key)) throw new TypeError('zeros are no key');
   return key;

@@ -65,7 +65,7 @@ export class TamperedError extends SzafaError {
     this.stage = stage;
   }
 
-  /** Whether it concerns the account's keys or the server itself, and so every file. */
+  /** Whether the failure concerns the account's keys or the server itself, and so affects every file. */
   get aboutKeys(): boolean {
     return KEY_STAGES.some((stage) => stage === this.stage);
   }
@@ -92,7 +92,7 @@ export class WrongPasswordError extends SzafaError {
   }
 }
 
-/** A link needs a passphrase. `given`: one was given, and it is wrong. @public */
+/** A link needs a passphrase. `given` is true if a passphrase was given but is wrong. @public */
 export class PassphraseError extends SzafaError {
   override name = 'PassphraseError';
   readonly given: boolean;
@@ -122,10 +122,10 @@ export class NameError extends SzafaError {
   }
 }
 
-/** Refuses another suite, the number of keys, MAC and seals in the first byte. */
+/** Refuses an unknown suite. The first byte of a document names its suite: which keys, MACs and seals it uses. */
 export function requireSuite(suite: unknown, known = 1): void {
   if (suite === known) return;
-  // Not every value of foreign JSON has a text of its own.
+  // `JSON.stringify` returns undefined for a missing value.
   const shown = JSON.stringify(suite)?.slice(0, 20);
   throw new UnsupportedError(
     'suite',

@@ -54,7 +54,7 @@ export interface ParsedHeader extends VolumeSizes {
   text: Bytes;
   mac: Bytes;
   fileId: Bytes;
-  /** Epoch of the master key that opens it. */
+  /** Epoch of the master key that opens the header. */
   epoch: number;
   count: number;
   totalSha256: string;
@@ -68,7 +68,7 @@ export const newSecrets = (engine: Engine): FileSecrets => ({
   fileKey: engine.random(32),
 });
 
-/** Derives the keys of a header from the master key, not from the file key: a share gives the file key away, but opens volumes only. */
+/** Derives the keys of a header from the master key. The file key would not do: shares give it away, and it must open only volumes. */
 async function headerKeys(
   engine: Engine,
   master: Bytes,
@@ -183,7 +183,9 @@ export async function openHeader(engine: Engine, parsed: ParsedHeader, master: B
   return { ...opened, fileKey: await engine.hold(opened.fileKey) };
 }
 
-/** Verifies a header and opens all but the file key, which costs as much as the rest and is only needed to read volumes. */
+/**
+ * Verifies a header and opens everything but the file key. Opening that costs as much as the rest, and only readers of volumes need it.
+ */
 export async function describeFile(
   engine: Engine,
   parsed: ParsedHeader,
@@ -243,7 +245,7 @@ export async function openHeaderToShare(
 /** @public */
 export interface ResealedHeader {
   encParams: EncParams;
-  /** The header before. */
+  /** The header before the reseal. */
   before: OpenedHeader;
   /** The metadata in the new header; `rev` is one higher. */
   metadata: Metadata;
@@ -254,8 +256,8 @@ export type MetadataChange = Partial<Pick<Metadata, 'name' | 'gen' | 'thumbnail'
   AttributesChange;
 
 /**
- * Seals a header again, with other metadata or under another master key. Unknown fields in header and metadata stay.
- * @param master the key that opens it
+ * Seals a header again, with changed metadata or under another master key. Unknown fields in header and metadata stay.
+ * @param master the key that opens the header
  * @param next the key to seal it under
  * @throws TamperedError like `openHeader`; NameError if the new name is too long @public
  */

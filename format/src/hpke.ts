@@ -1,6 +1,6 @@
 /**
- * HPKE (RFC 9180) in one suite, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM, with one message for each encapsulation: base
- * mode, and PSK mode if both ends know a secret. By Web Crypto in Node as well: the messages are short.
+ * HPKE (RFC 9180) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM, one message for each encapsulation. Base mode, or PSK
+ * mode if both ends share a secret. Uses Web Crypto in Node too: the messages are short.
  */
 import { type Bytes, concat, utf8 } from './bytes.ts';
 import { EMPTY, type Engine, requireKey } from './engine.ts';
@@ -13,7 +13,7 @@ const NONCE = 12;
 const TAG = 16;
 const VERSION = utf8('HPKE-v1');
 const KEM = utf8('KEM\0\x20');
-/** What precedes a secret key in PKCS #8, the shortest form that Web Crypto imports (RFC 8410). */
+/** The PKCS #8 prefix of a secret key, in the shortest form that Web Crypto imports (RFC 8410). */
 const PKCS8 = Uint8Array.fromHex('302e020100300506032b656e04220420');
 const BASE_POINT: Bytes = new Uint8Array(KEY);
 BASE_POINT[0] = 9;
@@ -25,7 +25,7 @@ export interface Aead {
 }
 const AES_256_GCM: Aead = { id: 2, key: 32 };
 
-/** A secret that both ends know, of at least 32 bytes, and its name, which must not be empty. @public */
+/** A secret of at least 32 bytes that both ends know, and its id, which must not be empty. @public */
 export interface Psk {
   secret: Bytes;
   id: Bytes;
@@ -43,7 +43,7 @@ export interface HpkeContext {
   aead?: Aead;
 }
 
-/** How many bytes a sealed message is longer than its plaintext: encapsulated key and tag. @public */
+/** Extra bytes of a sealed message: encapsulated key and tag. @public */
 export const HPKE_OVERHEAD = KEY + TAG;
 
 const { subtle } = globalThis.crypto;
@@ -54,18 +54,18 @@ async function hmac(key: Bytes, data: Bytes): Promise<Bytes> {
   return new Uint8Array(await subtle.sign('HMAC', imported, data));
 }
 
-/** Replaces an empty salt by zeros, which HMAC treats alike: Web Crypto takes no empty key. */
+/** Replaces an empty salt with zeros: HMAC treats both alike, and Web Crypto rejects an empty key. */
 function extract(suite: Bytes, salt: Bytes, label: string, secret: Bytes): Promise<Bytes> {
   return hmac(salt.length > 0 ? salt : new Uint8Array(HASH), concat(VERSION, suite, utf8(label), secret));
 }
 
-/** Gives at most one hash, which is all that this suite needs. */
+/** Returns at most 32 bytes (one hash), which is all that this suite needs. */
 async function expand(suite: Bytes, key: Bytes, label: string, info: Bytes, length: number): Promise<Bytes> {
   const data = concat(u16(length), VERSION, suite, utf8(label), info, Uint8Array.of(1));
   return (await hmac(key, data)).slice(0, length);
 }
 
-/** Turns Web Crypto's refusal of the input bytes into undefined. */
+/** Returns undefined if Web Crypto refuses the input bytes. */
 async function unlessRefused(result: Promise<ArrayBuffer>): Promise<Bytes | undefined> {
   try {
     return new Uint8Array(await result);
@@ -137,7 +137,7 @@ export async function hpkeSeal(
   return concat(enc, new Uint8Array(await subtle.encrypt(aes, key, plain)));
 }
 
-/** Opens a message. Returns undefined for another key or context, and for changed bytes. @public */
+/** Opens a message. Returns undefined for a wrong key or context, and for changed bytes. @public */
 export async function hpkeOpen(
   secret: Bytes,
   context: HpkeContext,

@@ -1,6 +1,6 @@
 /**
  * The public identity of an account: an X25519 key, for which others seal, and an Ed25519 key, which verifies its signatures. The server
- * hands the public halves out. People compare the fingerprint to know that they are the right ones.
+ * hands out the public keys, so people compare fingerprints to be sure that the server did not replace them.
  */
 import { openCurrentMaster, openIdentity, type ParsedBag, type Unlocker } from './bag.ts';
 import { type Bytes, concat, toBase64Url, u32, utf8 } from './bytes.ts';
@@ -37,7 +37,7 @@ export const nameBytes = (name: string): Bytes => {
   return concat(u32(text.length), text);
 };
 
-/** The bytes that the account signs, and that the fingerprint is of. */
+/** The bytes that the account signs and the fingerprint is computed from. */
 const statementOf = ({ serviceId, username }: AccountName, x25519: Bytes, ed25519: Bytes) =>
   concat(
     utf8(labels.identity),
@@ -62,7 +62,7 @@ export async function ownIdentity(
   return { serviceId, username, x25519, ed25519, digest, secrets, document };
 }
 
-/** Returns the document to publish beside a bag; nothing in a browser without these keys, where people must still be able to log in. */
+/** Returns the signed public keys to publish beside a bag; nothing if the browser lacks Ed25519, since login must still work there. */
 export async function identityOfBag(
   engine: Engine,
   bag: ParsedBag,
@@ -81,7 +81,7 @@ export async function identityOfBag(
 }
 
 /**
- * Reads another account's document, as the server handed it out.
+ * Reads another account's document, as the server returned it.
  * @throws TamperedError if it is malformed or not signed for this name; UnsupportedError for another suite @public
  */
 export async function parseIdentity(

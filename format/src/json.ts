@@ -1,4 +1,4 @@
-/** Checks of JSON that nobody has verified yet. */
+/** Checks for JSON that has not been verified yet. */
 import { type Bytes, fromBase64Url, fromUtf8 } from './bytes.ts';
 import { type Stage, TamperedError } from './errors.ts';
 
@@ -7,11 +7,10 @@ type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whole numbers only; 3.0 counts as 3, since JSON (RFC 8259) does not tell them apart. */
+/** Accepts whole numbers only. 3.0 counts as 3, since JSON (RFC 8259) does not distinguish them. */
 export const isWhole = (value: unknown, least: number, most: number): value is number =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 
-/** Whether this is a SHA-256 digest in lower-case hex. */
 export const isDigest = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
@@ -20,7 +19,7 @@ const SURROGATE = /\\u[dD][89a-fA-F]/;
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
 /**
- * Parses a JSON object. A lone surrogate in a text becomes U+FFFD.
+ * Parses a JSON object. Replaces a lone surrogate in a text with U+FFFD.
  * @throws TamperedError at this stage for anything else
  */
 export function parseObject(text: Uint8Array, stage: Stage, what: string): Json {

@@ -1,31 +1,31 @@
-/** Keys from secrets that a person has: a password or passphrase, a recovery key, a passkey. */
+/** Keys derived from a person's secrets: a password or passphrase, a recovery key, a passkey. */
 import { cleanUsername } from '@szafa/protocol';
 import { type Bytes, concat, equal, toBase64Url, utf8 } from './bytes.ts';
 import { deriveKey, type Engine, type KdfParams, labels } from './engine.ts';
 import { RecoveryKeyError, UnsupportedError } from './errors.ts';
 
-/** KDF parameters by number: a server can name a number, but never weaker parameters. @public */
+/** KDF parameters by number. A server can only name a number, so it cannot weaken the parameters. @public */
 export const PROFILES: ReadonlyMap<number, KdfParams> = new Map([[1, { m: 64 * 1024, t: 3, p: 1 }]]);
 /** The profile of new bags. @public */
 export const PROFILE = 1;
 /** The profile of an account without a key bag. @public */
 export const BAGLESS_PROFILE = 1;
 
-/** What tells an account from all others, on any server. @public */
+/** Identifies an account among those of all servers. @public */
 export interface AccountName {
   /** 32 hex digits, from `GET /api/service`. */
   serviceId: string;
   username: string;
 }
 
-/** An account, with the profile by which its secrets are derived. */
+/** An account, and the KDF profile for its secrets. */
 export interface ProfiledAccount extends AccountName {
   profile: number;
 }
 
 /** @public */
 export interface AccountKeys {
-  /** What the server gets as `password`. */
+  /** The secret that the server gets as `password`. */
   authSecret: string;
   /** Opens the key bag; never leaves the device. */
   kek: Bytes;
@@ -45,7 +45,7 @@ export async function accountSalt(engine: Engine, { serviceId, username }: Accou
 }
 
 /**
- * Derives login secret and KEK from a password or passphrase. Argon2id runs once; the two results say nothing about each other.
+ * Derives login secret and KEK from a password or passphrase with one run of Argon2id. Neither result reveals the other.
  * @param profile the number of the KDF parameters, from the account's key bag
  * @throws UnsupportedError at stage `profile` for an unknown number @public
  */
@@ -56,7 +56,7 @@ export async function deriveAccountKeys(
   profile = PROFILE,
 ): Promise<AccountKeys> {
   const params = profileOf(profile);
-  // Keyboards and systems compose letters differently; the key must be the same.
+  // Keyboards and systems compose accented letters differently, but must give the same key.
   const secret = utf8(password.normalize('NFC'));
   const root = await engine.argon2id(secret, await accountSalt(engine, account), params);
   const [auth, kek] = await Promise.all([
@@ -69,7 +69,7 @@ export async function deriveAccountKeys(
 
 const KEY = 32;
 const CHECK = 3;
-/** Crockford's base32: no letter looks like a digit. */
+/** Crockford's base32, without the letters I, L, O and U. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUP = 4;
 /** 35 bytes are exactly 56 characters. @public */
@@ -130,8 +130,8 @@ export async function parseRecoveryText(engine: Engine, text: string): Promise<B
 }
 
 /**
- * Derives login secret and KEK from a recovery key. Without Argon2id: nobody guesses 32 random bytes. The account's salt makes a secret
- * that was sent to the wrong server useless there. @public
+ * Derives login secret and KEK from a recovery key. Needs no Argon2id: nobody can guess 32 random bytes. The account's salt makes a
+ * secret that is sent to the wrong server useless there. @public
  */
 export async function deriveRecoveryKeys(
   engine: Engine,
@@ -149,8 +149,8 @@ export async function deriveRecoveryKeys(
 const PRF_BYTES = 32;
 
 /**
- * The input of the PRF extension of WebAuthn, from which each passkey makes its own secret. The same for all accounts: the client does
- * not know the account before the passkey has answered. @public
+ * The input of WebAuthn's PRF extension, from which each passkey derives its own secret. It is the same for all accounts, because the
+ * client learns the account only after the passkey has answered. @public
  */
 export const PRF_INPUT: Bytes = utf8(labels.prf);
 

@@ -7,14 +7,14 @@ const MIB = 1024 * 1024;
 export const DEFAULT_VOLUME_SIZE = 8 * MIB;
 /** @public */
 export const MAX_VOLUME_SIZE = 1024 * MIB;
-/** After this number the volumes of a stream grow, since nobody knows how long it will be. */
+/** A stream may be long, so its volumes grow after this number. */
 const EARLY_VOLUMES = 1000;
 const LATE_VOLUME_SIZE = 64 * MIB;
 
 /** Bytes of plaintext in a whole volume. @public */
 export interface VolumeSizes {
   volumeSize: number;
-  /** Of the volumes after number 1,000. */
+  /** Applies to volumes after number 1,000. */
   lateVolumeSize: number;
 }
 
@@ -30,7 +30,7 @@ export interface Layout extends VolumeSizes {
 const isVolumeSize = (size: number): boolean =>
   Number.isSafeInteger(size) && size >= 1 && size <= MAX_VOLUME_SIZE;
 
-/** Requires whole segments in every volume but the last, so that a file's size follows from its record. @public */
+/** Whether every volume but the last has whole segments, so that a file's size follows from its record. @public */
 export function areVolumeSizes({ volumeSize, lateVolumeSize }: VolumeSizes): boolean {
   if (!isVolumeSize(volumeSize) || !isVolumeSize(lateVolumeSize)) return false;
   const small = volumeSize < SEGMENT_SIZE && lateVolumeSize === volumeSize;
@@ -38,7 +38,7 @@ export function areVolumeSizes({ volumeSize, lateVolumeSize }: VolumeSizes): boo
 }
 
 /**
- * Rounds a requested volume size up to whole segments, unless it is less than one.
+ * Rounds a requested volume size up to whole segments; sizes below one segment stay.
  * @throws RangeError outside 1 byte to 1 GiB
  */
 export function roundVolumeSize(wish: number): number {
@@ -48,7 +48,7 @@ export function roundVolumeSize(wish: number): number {
   return wish < SEGMENT_SIZE ? wish : Math.ceil(wish / SEGMENT_SIZE) * SEGMENT_SIZE;
 }
 
-/** Cuts a file of known size into volumes of 8 MiB or the requested size; larger ones if it would get too many. @public */
+/** Cuts a file of known size into volumes of the requested size; larger ones if it would exceed the limit of volumes. @public */
 export function layoutOf(size: number, wish: number = DEFAULT_VOLUME_SIZE): Layout {
   const wished = roundVolumeSize(wish);
   const least = Math.ceil(size / limits.volumesPerFile / MIB) * MIB;
@@ -73,7 +73,7 @@ export function layoutWith({ volumeSize, lateVolumeSize }: VolumeSizes, size: nu
   return { size, padded, volumeSize, lateVolumeSize, count };
 }
 
-/** Returns offset and length of volume `idx` (from 1) if it is full. */
+/** Returns offset and length of volume `idx` (from 1), assuming that it is full. */
 export function wholeExtent(
   { volumeSize, lateVolumeSize }: VolumeSizes,
   idx: number,
@@ -89,7 +89,7 @@ export function extentOf(layout: Layout, idx: number): { offset: number; length:
   return { offset, length: Math.min(length, layout.padded - offset) };
 }
 
-/** Returns the number (from 1) of the volume with this byte. @public */
+/** Returns the number (from 1) of the volume that contains this byte. @public */
 export function volumeAt({ volumeSize, lateVolumeSize }: VolumeSizes, offset: number): number {
   const early = volumeSize * EARLY_VOLUMES;
   if (offset < early) return Math.floor(offset / volumeSize) + 1;
@@ -112,7 +112,7 @@ export function storedSize(layout: Layout): number {
   return early * sealedSize(layout.volumeSize) + late * sealedSize(layout.lateVolumeSize) + last;
 }
 
-/** Returns the plaintext size, padding included, of `count` volumes with `stored` bytes in all. */
+/** Returns the plaintext size, padding included, of `count` volumes whose sealed size is `stored` in total. */
 export function sizeOfStored(stored: number, count: number): number {
   const sealed = stored - count * HEAD_BYTES;
   const segments = Math.max(count, Math.ceil(sealed / (SEGMENT_SIZE + TAG_BYTES)));

@@ -9,13 +9,13 @@ export interface Metadata {
   name: string;
   /** Bytes of plaintext. */
   size: number;
-  /** From 1; every reseal of the header adds one. The name in the list has the same. */
+  /** From 1; every reseal of the header adds one. The sealed name in the record has the same value. */
   rev: number;
   /** From 1; of several files with one path, the highest is the newest. */
   gen: number;
   /** Time of the upload by the uploader's clock, in milliseconds since 1970. */
   added: number;
-  /** Bytes of plaintext and of zeros that hide its size; `size` by default. */
+  /** Bytes of plaintext plus the zeros that hide its size; `size` by default. */
   padded?: number;
   /** Last modification, in milliseconds since 1970. */
   mtime?: number;
@@ -23,11 +23,14 @@ export interface Metadata {
   nanos?: number;
   /** Media type. */
   type?: string;
-  /** Permission bits of the source, 0 to 0o777. A download never gets more. */
+  /** Permission bits of the source, 0 to 0o777. A download never grants more. */
   mode?: number;
-  /** Folders only: setuid (4), setgid (2) and sticky (1). The owner of a file is not kept, so a program would run as somebody else. */
+  /**
+   * Folders only: setuid (4), setgid (2) and sticky (1). Not kept for files: without their owner, a setuid program would run as somebody
+   * else.
+   */
   special?: number;
-  /** Path of the source on the machine that uploaded it. It only tells sources apart: never write to it. */
+  /** Path of the source on the uploading machine. It only distinguishes sources: never write to it. */
   source?: string;
   /** Target of a symbolic link, which has no bytes. Never follow it out of the target folder. */
   link?: string;
@@ -37,7 +40,7 @@ export interface Metadata {
   hardlink?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
-  /** Others have or had the file key: only whole volumes, checked by digest, prove the owner's bytes. */
+  /** Others have or had the file key, so only whole volumes, checked by digest, prove that the owner wrote the bytes. */
   shared?: true;
 }
 
@@ -48,7 +51,7 @@ export type Attributes = Pick<Metadata, 'mtime' | 'nanos' | 'mode' | 'special' |
 export type AttributesChange = { [Key in keyof Attributes]?: Attributes[Key] | undefined };
 
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
-/** `rev` and `gen` have four bytes in the list, a time has six. */
+/** `rev` and `gen` have four bytes in the sealed name, a time has six. */
 export const MOST_COUNTED = 2 ** 32 - 1;
 const LATEST = 2 ** 48 - 1;
 
@@ -81,14 +84,14 @@ const optional: Record<string, (value: unknown) => boolean> = {
   shared: (value) => value === true,
 };
 
-/** Grows with every field that a later version adds: a cache made by fewer fields lacks some. */
+/** Changes when a later version adds a field, so that a cache written with fewer fields is not trusted. */
 export const KNOWN_FIELDS = Object.keys({ ...required, ...optional }).length;
 
 /** Returns the padded JSON text that is sealed. */
 export const metadataText = (metadata: Metadata): Bytes => padText(utf8(JSON.stringify(metadata)));
 
 /**
- * Parses the text of `metadataText`, and leaves out unknown fields.
+ * Parses the text of `metadataText`. Drops unknown fields.
  * @throws TamperedError at stage `metadata`
  */
 export function parseMetadata(text: Uint8Array): Metadata {

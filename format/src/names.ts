@@ -16,7 +16,7 @@ import {
 import { deriveKey, type Engine, labels, type NameCipher } from './engine.ts';
 import { NameError } from './errors.ts';
 
-/** Public fields of a record that its sealed name is bound to; a copy of the file keeps them. @public */
+/** Public fields of a record to which its sealed name is bound; a copy of the file keeps them. @public */
 export interface NameBinding {
   totalSha256: string;
   storedSize: number;
@@ -57,7 +57,7 @@ const SEALED_LEAST = SIV + BEFORE_NAME + STEP;
 
 const ciphers = new WeakMap<Bytes, Map<string, Promise<NameCipher>>>();
 
-/** Derives a cipher once for each key and label: a listing opens thousands of names. */
+/** Derives each cipher once per key and label: a listing opens thousands of names. */
 function nameCipher(engine: Engine, key: Bytes, label: string): Promise<NameCipher> {
   const byLabel = ciphers.get(key) ?? new Map<string, Promise<NameCipher>>();
   ciphers.set(key, byLabel);
@@ -78,7 +78,7 @@ async function derive(engine: Engine, key: Bytes, label: string): Promise<NameCi
   }
 }
 
-/** Uses a MAC over binding and plaintext as the IV. */
+/** Seals with a synthetic IV: a MAC over binding and plaintext. */
 async function sealSiv(cipher: NameCipher, plain: Bytes, binding?: NameBinding): Promise<string> {
   const siv = (await cipher.mac(boundTo(binding, plain))).slice(0, SIV);
   return toBase64Url(concat(siv, await cipher.ctr(siv, plain)));
@@ -91,7 +91,7 @@ async function openSiv(cipher: NameCipher, sealed: Bytes, binding?: NameBinding)
   return equal(mac.subarray(0, SIV), siv) ? plain : undefined;
 }
 
-/** Seals a short value that the client keeps for itself; faster than `seal`, but equal values give equal texts. */
+/** Seals a short value that stays on the client. Faster than `seal`, but equal values give equal texts. */
 export async function sealShort(engine: Engine, master: Bytes, label: string, plain: Bytes): Promise<string> {
   return sealSiv(await nameCipher(engine, master, label), plain);
 }
@@ -106,7 +106,7 @@ export async function openShort(
   return sealed && openSiv(await nameCipher(engine, master, label), sealed);
 }
 
-/** Concatenates binding and plaintext. In one allocation, since a listing does this ten thousand times. */
+/** Concatenates binding and plaintext, in one allocation because a listing does this ten thousand times. */
 function boundTo(binding: NameBinding | undefined, plain: Bytes): Bytes {
   if (!binding) return plain;
   const bytes = new Uint8Array(BOUND + plain.length);
@@ -119,12 +119,12 @@ function boundTo(binding: NameBinding | undefined, plain: Bytes): Bytes {
   return bytes;
 }
 
-/** Refuses numbers that do not fit their fields: they would be bound as other ones. */
+/** Refuses values that do not fit their fields: they would be truncated, and bind a different record. */
 function canBind({ totalSha256, count }: NameBinding): boolean {
   return /^[0-9a-f]{64}$/.test(totalSha256) && count <= limits.volumesPerFile;
 }
 
-/** Decodes a name that may be sealed; undefined if it cannot be. */
+/** Decodes a text that may be a sealed name; undefined if it cannot be one. */
 function sealedBytes(text: string, least: number): Bytes | undefined {
   if (text.length < Math.ceil((least * 4) / 3) || !/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {
@@ -137,11 +137,11 @@ function sealedBytes(text: string, least: number): Bytes | undefined {
 /** Whether a file name may be sealed; it may still be a plain name of that form. @public */
 export const looksSealed = (text: string): boolean => sealedBytes(text, SEALED_LEAST) !== undefined;
 
-/** The same for directories, whose sealed names all have one length. @public */
+/** Like `looksSealed`, for directories, whose sealed names all have the same length. @public */
 export const looksLikeSealedDir = (text: string): boolean =>
   sealedBytes(text, SIV + DIR_NAME_BYTES)?.length === SIV + DIR_NAME_BYTES;
 
-/** Appends zeros, which no name contains. */
+/** Pads with zero bytes, which no name contains. */
 function padded(name: Bytes, most: number): Bytes {
   const length = Math.min(most, Math.max(STEP, Math.ceil(name.length / STEP) * STEP));
   return concat(name, new Uint8Array(length - name.length));
@@ -152,7 +152,7 @@ function bytesOfName(name: string): Bytes {
   return utf8(name);
 }
 
-/** Keeps as many whole characters as fit. */
+/** Truncates a name to `most` bytes without splitting a character. */
 function cut(name: string, most: number): Bytes {
   let bytes = 0;
   let end = 0;
@@ -166,7 +166,7 @@ function cut(name: string, most: number): Bytes {
 }
 
 /**
- * Seals the name of a file for its record. A long name is cut; the metadata has all of it.
+ * Seals the name of a file for its record. A long name is truncated; the metadata has the whole name.
  * @throws NameError if the name contains NUL @public
  */
 export async function sealFileName(
@@ -229,7 +229,7 @@ export async function openDirName(engine: Engine, master: Bytes, text: string): 
   return plain && unpaddedText(plain);
 }
 
-/** Removes the padding. Returns undefined if another client cut the name inside a character: the list must still open. */
+/** Removes the padding. Returns undefined if another client cut the name inside a character, so that the list still opens. */
 function unpaddedText(bytes: Uint8Array): string | undefined {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end--;

@@ -6,7 +6,7 @@ const RANDOM = 24;
 const COMMITMENT = 32;
 const TAG = 16;
 
-/** How many bytes a sealed value is longer than its plaintext. */
+/** Extra bytes of a sealed value. */
 export const SEAL_OVERHEAD = RANDOM + COMMITMENT + TAG;
 
 async function derive(engine: Engine, key: Bytes, random: Bytes, label: string) {
@@ -16,8 +16,8 @@ async function derive(engine: Engine, key: Bytes, random: Bytes, label: string) 
 
 /**
  * Seals a value under a key that serves many values.
- * @returns random ‖ commitment ‖ AES-256-GCM(plaintext). The random bytes make a fresh key for each value, and the commitment keeps
- * a second key from opening it. @public
+ * @returns random ‖ commitment ‖ AES-256-GCM(plaintext). The random bytes give each value a fresh key. The commitment ensures that no
+ * other key opens it. @public
  */
 export async function seal(engine: Engine, key: Bytes, label: string, plain: Bytes): Promise<Bytes> {
   const random = engine.random(RANDOM);
@@ -28,8 +28,8 @@ export async function seal(engine: Engine, key: Bytes, label: string, plain: Byt
 export type Unsealed = { plain: Bytes } | { fault: 'length' | 'commitment' | 'tag' };
 
 /**
- * Opens a sealed value. The commitment is checked first.
- * @returns `commitment` for a wrong key or label, `tag` for changed bytes @public
+ * Opens a sealed value. Checks the commitment before the tag.
+ * @returns the fault `commitment` for a wrong key or label, `tag` for changed bytes @public
  */
 export async function unseal(engine: Engine, key: Bytes, label: string, sealed: Bytes): Promise<Unsealed> {
   if (sealed.length < SEAL_OVERHEAD) return { fault: 'length' };
@@ -40,8 +40,8 @@ export async function unseal(engine: Engine, key: Bytes, label: string, sealed: 
 }
 
 /**
- * Opens a value that must open.
- * @throws TamperedError at this stage if it does not
+ * Opens a sealed value.
+ * @throws TamperedError at this stage if it does not open
  */
 export async function unsealOrThrow(
   engine: Engine,

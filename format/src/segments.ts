@@ -7,8 +7,8 @@ const COMMITMENT_BYTES = 32;
 export const HEAD_BYTES = SALT_BYTES + COMMITMENT_BYTES;
 export const TAG_BYTES = 16;
 /**
- * Bytes of plaintext in a segment. Browsers reuse memory for results of Web Crypto up to half a MiB; for longer ones every call waits
- * for new memory, six times as long as for the cipher. @public
+ * Bytes of plaintext in a segment. Browsers reuse memory for Web Crypto results up to half a MiB. Longer results wait for new memory,
+ * which takes six times as long as the cipher. @public
  */
 export const SEGMENT_SIZE = 256 * 1024;
 const STRIDE = SEGMENT_SIZE + TAG_BYTES;
@@ -35,7 +35,7 @@ export function segmentOf(
   return { from, to, offset: HEAD_BYTES + j * STRIDE, size: to - from + TAG_BYTES };
 }
 
-/** Returns the last byte of a nonce: 1 at the end of the file, 2 at the end of another volume, otherwise 0. */
+/** Returns the last byte of a nonce: 1 for the last segment of the file, 2 for the last segment of another volume, otherwise 0. */
 export function lastOf(length: number, j: number, isLastVolume: boolean): 0 | 1 | 2 {
   if (j < segmentsIn(length) - 1) return 0;
   return isLastVolume ? 1 : 2;

@@ -6,14 +6,14 @@ import type { FileSecrets } from './header.ts';
 import { seal, unseal } from './seal.ts';
 
 const KIB = 1024;
-/** Sizes that a thumbnail and its length are padded to: they say little about the picture. */
+/** Padded sizes of a thumbnail with its length field, so that the size reveals little about the picture. */
 const STEPS = [8 * KIB, 16 * KIB, 32 * KIB];
 const LENGTH = 4;
 
 /** @public */
 export const MOST_THUMBNAIL_BYTES = STEPS.at(-1)! - LENGTH;
 
-/** Derived from the file key, so that a share with the file key opens it as well. */
+/** Derives from the file key, so that anyone with a share of the file can open the thumbnail too. */
 const thumbnailKey = (engine: Engine, { fileKey, fileId }: FileSecrets) =>
   deriveKey(engine, fileKey, labels.thumb, fileId);
 
@@ -29,7 +29,7 @@ export async function sealThumbnail(engine: Engine, secrets: FileSecrets, bytes:
   return seal(engine, await thumbnailKey(engine, secrets), labels.thumb, plain);
 }
 
-/** Opens a thumbnail. Returns undefined if it is not one of this file. @public */
+/** Opens a thumbnail. Returns undefined if it does not belong to this file. @public */
 export async function openThumbnail(
   engine: Engine,
   secrets: FileSecrets,

@@ -14,18 +14,18 @@ import { HEAD_BYTES, lastOf, nonceOf, SALT_BYTES, sealedSize, segmentOf } from '
 /** Version of the format. */
 export const VERSION = 1;
 
-/** Names a volume, with the key of its file. */
+/** Identifies a volume, with the key of its file. */
 export interface VolumePlace {
   fileId: Bytes;
   fileKey: Bytes;
   /** From 1. */
   idx: number;
-  /** Whether it is the last volume of the file. */
+  /** Whether this is the last volume of the file. */
   isLast: boolean;
 }
 
 export interface SealOptions {
-  /** The salt of a volume that was sealed before, to get the same bytes again. A new one by default. */
+  /** The salt of a volume that was sealed before, to get the same bytes again. Random by default. */
   salt?: Bytes | undefined;
   /** Computes only the digest; `bytes` may be empty. */
   digestOnly?: boolean | undefined;
@@ -55,8 +55,8 @@ export async function sealVolume(
 }
 
 /**
- * Derives the key of a volume from its first bytes.
- * @returns undefined if their commitment is that of another key @public
+ * Derives the key of a volume from its head.
+ * @returns undefined if the commitment in the head belongs to another key @public
  */
 export async function openHead(
   engine: Engine,
@@ -68,7 +68,7 @@ export async function openHead(
   return equal(key.head, head) ? key : undefined;
 }
 
-/** In the order of the checks. `commitment`: sealed with another key, or as another volume. @public */
+/** Failed check, in the order of the checks. `commitment`: sealed with another key, or as another volume. @public */
 export type VolumeFault = 'length' | 'commitment' | 'tag';
 
 /**
@@ -91,7 +91,7 @@ export async function openVolume(
 
 /**
  * Opens segment `j` (from 0) of a volume whose plaintext has `length` bytes.
- * @returns undefined if it is not that segment @public
+ * @returns undefined if the bytes are not that segment @public
  */
 export async function openSegment(
   engine: Engine,
@@ -104,6 +104,6 @@ export async function openSegment(
   return engine.gcmOpen(key, aad, sealed, nonceOf(j, lastOf(length, j, isLast)));
 }
 
-/** Returns SHA-256 over the digests of all volumes in order. It says nothing about the plaintext. @public */
+/** Returns SHA-256 over the digests of all volumes in order. It reveals nothing about the plaintext. @public */
 export const totalSha256 = async (engine: Engine, digests: Uint8Array[]): Promise<Bytes> =>
   engine.sha256(concat(...digests));

@@ -1,6 +1,6 @@
 /**
- * A letter carries the key of a share, sealed for the recipient and signed by the owner. Owner, recipient and share are bound into both,
- * so that a letter cannot be used for another share.
+ * A letter carries the key of a share, sealed for the recipient and signed by the owner. Signature and seal bind owner, recipient and
+ * share, so a letter cannot be used for another share.
  */
 import { type Bytes, concat, padText, utf8 } from '../bytes.ts';
 import { ed25519Sign, ed25519Verify, SIGNATURE_BYTES } from '../ed25519.ts';
@@ -12,7 +12,7 @@ import { bytesOf, isWhole, parseObject } from '../json.ts';
 import { type LinkKey, linkKeyText, parseLinkKey } from './link.ts';
 
 const SUITE = 1;
-/** The latest time of a Date. */
+/** The latest time that a Date can hold. */
 const LATEST = 8_640_000_000_000_000;
 
 /** @public */
@@ -44,7 +44,10 @@ const bindingOf = ({ shareId, from, to }: LetterRoute) =>
     ...[nameBytes(from.username), from.digest, nameBytes(to.username), to.digest],
   );
 
-/** Seals and signs a letter. @returns suite ‖ signature ‖ sealed text @public */
+/**
+ * Seals and signs a letter.
+ * @returns suite ‖ signature ‖ sealed text @public
+ */
 export async function sealLetter(
   engine: Engine,
   route: LetterRoute<OwnIdentity>,
@@ -58,7 +61,7 @@ export async function sealLetter(
 }
 
 /**
- * Verifies the signature of a letter, and only then opens it.
+ * Opens a letter, after verifying its signature.
  * @throws TamperedError at stage `signature` or `letter`; UnsupportedError for an unknown suite @public
  */
 export async function openLetter(route: LetterRoute<Identity, OwnIdentity>, letter: Bytes): Promise<Letter> {

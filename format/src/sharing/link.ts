@@ -1,6 +1,6 @@
 /**
- * Links open the files of a share without an account. The server keeps the header. It never gets the part of the address after the `#`:
- * the secret, and the digest that only this header has.
+ * Links open the files of a share without an account. The server keeps the header, but never sees the part of the address after the `#`:
+ * the secret, and a digest of the header.
  */
 import { type Bytes, concat, equal, isZero, splitPair, toBase64Url, utf8 } from '../bytes.ts';
 import { deriveKey, type Engine, labels } from '../engine.ts';
@@ -15,7 +15,7 @@ const DIGEST = 16;
 const SALT = 16;
 /** Suite, profile and salt. */
 const BEFORE_SEAL = 2 + SALT;
-/** Stands for the profile of a link without a passphrase; its salt is zeros. */
+/** The profile number of a link without a passphrase; its salt is zeros. */
 const NO_PASSPHRASE = 0;
 
 /** The part of a link after the `#`. @public */
@@ -25,7 +25,7 @@ export interface LinkKey {
   digest: Bytes;
 }
 
-/** A header that belongs to the link, before its key was tried. @public */
+/** A header whose digest matches the link, before any key was tried. @public */
 export interface ParsedLink {
   salt: Bytes;
   /** KDF profile of the passphrase; 0 if there is none. */
@@ -78,7 +78,8 @@ export async function sealLink(
 
 /**
  * Checks everything that needs no passphrase.
- * @throws TamperedError at stage `link` if it is not the header of this link; UnsupportedError for an unknown suite or profile @public
+ * @throws TamperedError at stage `link` if the header does not belong to this link; UnsupportedError for an unknown suite or profile
+ * @public
  */
 export async function parseLinkHeader(
   engine: Engine,
@@ -101,7 +102,7 @@ export async function parseLinkHeader(
 export const needsPassphrase = ({ profile }: ParsedLink): boolean => profile !== NO_PASSPHRASE;
 
 /**
- * Opens what a link shares. The engine holds the file keys.
+ * Opens the content that a link shares. The engine holds the file keys.
  * @throws PassphraseError if a passphrase is needed or wrong; TamperedError at stage `link-key` or `share` @public
  */
 export async function openLink(
@@ -112,7 +113,7 @@ export async function openLink(
 ): Promise<ShareContent> {
   const opener = await deriveHeaderKey(engine, key, parsed, passphrase);
   const opened = await unseal(engine, opener, labels.link, parsed.sealed);
-  // The digest has shown that the header is right, so the passphrase is wrong.
+  // The digest has proved that the header is right, so the passphrase is wrong.
   if ('fault' in opened && opened.fault === 'commitment' && needsPassphrase(parsed))
     throw new PassphraseError(true);
   if (!('plain' in opened))

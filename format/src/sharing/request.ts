@@ -1,6 +1,6 @@
 /**
- * File requests let visitors with a link seal files for its owner, without an account. The owner's keys derive from the master key and
- * the id, so deliveries open even if the server has lost the request.
+ * File requests let visitors without an account seal files for the owner of a link. The owner's keys derive from the master key and the
+ * request's id, so deliveries open even if the server has lost the request.
  */
 import { type Bytes, concat, equal, fromUtf8, padText, splitPair, toBase64Url, utf8 } from '../bytes.ts';
 import { deriveKey, EMPTY, type Engine, labels } from '../engine.ts';
@@ -24,7 +24,7 @@ export interface RequestKey {
   digest: Bytes;
 }
 
-/** What tells a request from all others, on any server. @public */
+/** Identifies a request among those of all servers. @public */
 export interface RequestName {
   /** 32 hex digits, from `GET /api/service`. */
   serviceId: string;
@@ -73,7 +73,7 @@ export async function sealRequest(
 }
 
 /**
- * Verifies and opens the header of a request: the server cannot replace it by one with another key.
+ * Verifies and opens the header of a request. The digest in the link keeps the server from replacing the header and its key.
  * @throws TamperedError at stage `request`; UnsupportedError for an unknown suite @public
  */
 export async function openRequestHeader(
@@ -124,7 +124,7 @@ export async function sealDelivery(
 }
 
 /**
- * Opens a visitor's description of a file, with its key in the clear. All of it is the visitor's claim.
+ * Opens a visitor's description of a file, with the file key in the clear. The visitor may have written anything into it.
  * @throws TamperedError at stage `delivery` or `share`; UnsupportedError for an unknown suite @public
  */
 export async function openDelivery(

@@ -1,4 +1,4 @@
-/** The content of a share: for each file what opens its volumes, and no more. And the owner's record of a share. */
+/** The content of a share, which opens its files' volumes and nothing else, and the owner's record of a share. */
 import { limits } from '@szafa/protocol';
 import type { Master } from '../bag.ts';
 import { type Bytes, concat, isZero, padText, readU32, toBase64Url, u32, utf8 } from '../bytes.ts';
@@ -11,7 +11,7 @@ import { SEAL_OVERHEAD, seal, unsealOrThrow } from '../seal.ts';
 
 /** A file of a share. @public */
 export interface SharedFile extends FileSecrets {
-  /** Path relative to the shared folder, separated by `/`; one that ends with `/` is an empty folder. Sanitise it before use. */
+  /** Path relative to the shared folder, separated by `/`. A trailing `/` marks an empty folder. Sanitise it before use. */
   name: string;
   layout: Layout;
   /** Lower-case hex. */
@@ -22,19 +22,19 @@ export interface SharedFile extends FileSecrets {
   type?: string;
   /** SHA-256 of the sealed thumbnail, in hex. */
   thumbnail?: string;
-  /** Target of a symbolic link; empty if it leads out of the share, to keep it private. */
+  /** Target of a symbolic link; empty if the target is outside the share, to keep it private. */
   link?: string;
 }
 
 /** The sealed content of a share. @public */
 export interface ShareContent {
-  /** In the order of the server. */
+  /** In the same order as the server's list. */
   files: SharedFile[];
   /** The owner's message. */
   note?: string;
 }
 
-/** The header of a file has to fit into enc_params, so no path is longer. */
+/** Headers must fit into enc_params, so no path can be longer. */
 const NAME_BYTES = 8192;
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
 
@@ -78,7 +78,7 @@ const paddedText = (json: object): Bytes => padText(utf8(JSON.stringify(json)));
 export const contentText = ({ files, note }: ShareContent): Bytes =>
   paddedText({ files: files.map(jsonOf), ...(note !== undefined && { note }) });
 
-/** The text of one file, for a delivery. */
+/** Returns the text of one file, for a delivery. */
 export const fileText = (file: SharedFile): Bytes => paddedText(jsonOf(file));
 
 export const parseFile = (text: Uint8Array): SharedFile => fileOf(parseObject(text, 'share', 'the file'));
@@ -104,7 +104,7 @@ function fileOf(json: unknown): SharedFile {
   const layout = layoutWith(sizes, size, padded);
   if (layout.count !== count) throw malformed('a number of volumes');
   const fileKey = bytesOf(json['file_key'], 'share', 'file_key', 32);
-  // No engine takes a key of zeros.
+  // Engines refuse a key of zeros.
   if (isZero(fileKey)) throw malformed('file_key');
   return {
     fileId: bytesOf(json['file_id'], 'share', 'file_id', 16),
@@ -120,7 +120,7 @@ function fileOf(json: unknown): SharedFile {
 }
 
 /**
- * Parses the content of a share, and leaves out unknown fields.
+ * Parses the content of a share. Drops unknown fields.
  * @throws TamperedError at stage `share`
  */
 export function parseContent(text: Uint8Array): ShareContent {
@@ -133,12 +133,12 @@ export function parseContent(text: Uint8Array): ShareContent {
 
 const EPOCH = 4;
 
-/** Bound to the id, so that the server cannot show the record of one share beside another. */
+/** Includes the id, so that the server cannot present the record of one share as that of another. */
 const recordLabel = (id: string) => `${labels.ownShare}/${id}`;
 const foreignRecord = "the server's record of this share is not yours";
 
 /**
- * Seals the owner's record of a share or request, which the server keeps: all devices need it to show the link again.
+ * Seals the owner's record of a share or request. The server stores it so that all devices can show the link again.
  * @returns u32(epoch) ‖ seal @public
  */
 export async function sealShareRecord(
@@ -160,8 +160,8 @@ export function epochOfShareRecord(sealed: Bytes): number {
 }
 
 /**
- * Opens the owner's record of a share. Its fields are not checked.
- * @throws TamperedError at stage `share` if another account or another share sealed it @public
+ * Opens the owner's record of a share. Does not check its fields.
+ * @throws TamperedError at stage `share` if it was sealed by another account or for another share @public
  */
 export async function openShareRecord(
   engine: Engine,

@@ -40,9 +40,8 @@ export class Account {
   }
 
   /**
-   * Fetches the key bag and checks that it is the one of this account; see `Keys.check`.
-   * @throws WrongPasswordError if the password does not open it; TamperedError if it is not what was seen
-   * before
+   * Fetches the key bag and checks that it belongs to this account; see `Keys.check`.
+   * @throws WrongPasswordError if the password does not open the bag; TamperedError if the bag contradicts one seen before
    */
   checkKeys(options?: CheckOptions): Promise<void> {
     return this.keys.check(options);
@@ -65,7 +64,7 @@ export class Account {
     let account: ReturnType<typeof profiledAccount> | undefined;
     return {
       ...{ api, engine, keys, signal },
-      // Asked once for a change: two answers could differ.
+      // Read only once per change, because two answers could differ.
       account: () => {
         account ??= profiledAccount(api, username, options);
         return account;
@@ -77,21 +76,19 @@ export class Account {
   /**
    * Changes the password. All other sessions end; no file is uploaded again.
    * @param current the present password
-   * @returns `already` if an earlier attempt, whose answer was lost, has done it
-   * @throws WrongPasswordError if `current` is wrong; KeysChangedError if another device was faster;
-   * UnchangedError if the old password still counts; UnsettledError if the server could not be asked: call
-   * again to find out
+   * @returns `already` if an earlier attempt, whose answer was lost, has made the change
+   * @throws WrongPasswordError if `current` is wrong; KeysChangedError if another device changed the keys first; UnchangedError if the
+   * old password is still valid; UnsettledError if the server does not answer: call again to find out
    */
   changePassword(current: Proof, next: string, options?: CallOptions): Promise<Change> {
     return changePassword(this.accountContext(options?.signal), current, next);
   }
 
   /**
-   * Changes the passphrase of the files and keeps the password. The first passphrase separates the files from
-   * the password.
+   * Changes the passphrase of the files and keeps the password. Setting the first passphrase separates the files from the password.
    * @param proof the password
    * @param options.current the present passphrase, needed if this session has no keys
-   * @returns `already` if an earlier attempt, whose answer was lost, has done it
+   * @returns `already` if an earlier attempt, whose answer was lost, has made the change
    * @throws as `changePassword`
    */
   changePassphrase(
@@ -103,8 +100,8 @@ export class Account {
   }
 
   /**
-   * Sets the recovery key of the account; the one before no longer works.
-   * @param key 32 bytes, as `newRecoveryKey` makes them
+   * Sets the recovery key of the account. The previous one stops working.
+   * @param key 32 bytes from `newRecoveryKey`
    * @throws as `changePassword`
    */
   setRecoveryKey(proof: Proof, key: Bytes, options?: CallOptions): Promise<void> {
@@ -112,10 +109,10 @@ export class Account {
   }
 
   /**
-   * Creates a new master key for everything that is sealed from now on; `finishRekey` converts the rest. All
-   * other sessions end, and passkeys no longer open the keys.
+   * Creates a new master key for everything that is sealed from now on; `finishRekey` converts the rest. All other sessions end, and
+   * passkeys no longer open the keys.
    * @param recoveryKey a new recovery key; required if the account has one
-   * @throws SzafaError `recovery-needed` without it; otherwise as `changePassword`
+   * @throws SzafaError `recovery-needed` if the recovery key is missing; otherwise as `changePassword`
    */
   replaceMaster(proof: Proof, recoveryKey: Bytes | undefined, options?: CallOptions): Promise<void> {
     return replaceMaster(this.accountContext(options?.signal), proof, recoveryKey);
@@ -128,8 +125,8 @@ export class Account {
 
   /**
    * Turns two-factor authentication on.
-   * @param secret as `newTotpSecret` makes it
-   * @param code the first code of the app, which shows that it has the secret
+   * @param secret a secret from `newTotpSecret`
+   * @param code the app's first code, which proves that the app has the secret
    * @throws FactorError if the code is wrong; WrongPasswordError
    */
   setTotp(proof: Proof, secret: string, code: string, options?: CallOptions): Promise<void> {
@@ -137,22 +134,21 @@ export class Account {
   }
 
   /**
-   * Turns codes off.
+   * Turns off codes of an authenticator app.
    * @param second a code, or the answer of a passkey
-   * @throws FactorError without either: it has the challenge for a passkey
+   * @throws FactorError if both are missing; it carries the challenge for a passkey
    */
   removeTotp(proof: Proof, second: Second, options?: CallOptions): Promise<void> {
     return removeTotp(this.accountContext(options?.signal), proof, second);
   }
 
-  /** Returns the options with which a browser creates a new passkey. */
+  /** Returns the options for creating a passkey in a browser. */
   newPasskey(options?: CallOptions): Promise<NewPasskeyRequest> {
     return this.api.call('newPasskey', { ...options });
   }
 
   /**
-   * Adds a passkey. From now on a login with the password needs a second factor; with `made.secret` the
-   * passkey also logs in by itself.
+   * Adds a passkey. A login with the password then needs a second factor. With `made.secret` the passkey can also log in by itself.
    * @throws WrongPasswordError; KeysChangedError if another device changed the keys
    */
   addPasskey(proof: Proof, made: MadePasskey, options?: CallOptions): Promise<void> {
@@ -167,29 +163,29 @@ export class Account {
     return removePasskey(this.accountContext(options?.signal), proof, id);
   }
 
-  /** Lists the sessions and tokens of the account, the latest first. */
+  /** Lists the sessions and tokens of the account, latest first. */
   async sessions(options?: CallOptions): Promise<ListedSession[]> {
     return (await this.api.call('listSessions', { ...options })).sessions;
   }
 
   /**
    * Ends a session or token.
-   * @throws ApiError 404 if there is none
+   * @throws ApiError 404 if it does not exist
    */
   async endSession(id: string, options?: CallOptions): Promise<void> {
     await this.api.call('endSession', { params: { session_id: id }, ...options });
   }
 
   /**
-   * Ends all sessions and tokens but this one.
-   * @returns how many were ended
+   * Ends all sessions and tokens except this one.
+   * @returns the number of ended sessions
    */
   async endOtherSessions(options?: CallOptions): Promise<number> {
     return (await this.api.call('endSessions', { ...options })).ended;
   }
 
   /**
-   * Deletes the account with all its files, for good.
+   * Permanently deletes the account and all its files.
    * @throws ApiError 403 if the password is wrong
    */
   async deleteAccount(proof: Proof, options?: CallOptions): Promise<void> {

@@ -1,4 +1,4 @@
-/** Calls about the account and its keys that add a rule to their route. */
+/** API calls about the account and its keys that need more than their route. */
 
 import { BAGLESS_PROFILE } from '@szafa/format';
 import type { KeysBody, RecoverBody, ServiceInfo } from '@szafa/protocol';
@@ -6,13 +6,13 @@ import { type Api, type CallOptions, hasStatus, isUnknownRoute } from '../call.t
 import { UnexpectedAnswerError } from '../errors.ts';
 import type { TransportResponse } from '../http/transport.ts';
 
-/** A key bag, and the tag by which it can be replaced. */
+/** A key bag, and the ETag needed to replace it. */
 export interface TaggedKeys {
   keys: string;
   tag: string;
 }
 
-/** Identifies the server. @throws UnexpectedAnswerError if it is no szafa server */
+/** Identifies the server. @throws UnexpectedAnswerError if it is not a szafa server */
 export async function readServerInfo(api: Api, { signal }: CallOptions = {}): Promise<ServiceInfo> {
   try {
     return await api.call('service', { signal });
@@ -22,7 +22,7 @@ export async function readServerInfo(api: Api, { signal }: CallOptions = {}): Pr
   }
 }
 
-/** Returns the KDF profile of an account; 1 if the server does not know the route. */
+/** Returns the KDF profile of an account; the profile of an account without a bag if the server lacks the route. */
 export async function readProfile(api: Api, username: string, { signal }: CallOptions = {}): Promise<number> {
   try {
     return (await api.call('readProfile', { body: { username }, signal })).profile;
@@ -52,7 +52,7 @@ async function sendReadKeys(api: Api, { signal }: CallOptions = {}): Promise<Tra
   }
 }
 
-/** Returns false if the account has a key bag already; an attempt whose answer was lost may have stored it. */
+/** Returns false if the account already has a key bag, possibly stored by an earlier attempt whose answer was lost. */
 export async function writeFirstKeys(
   api: Api,
   body: KeysBody,
@@ -67,7 +67,10 @@ export async function writeFirstKeys(
   }
 }
 
-/** First step of a recovery: the key bag with its tag, and a token for the second step. 401: wrong name or recovery key. */
+/**
+ * Starts a recovery: returns the key bag with its tag, and a token for the second step. The server answers 401 for a wrong name or
+ * recovery key.
+ */
 export async function readKeysForRecovery(
   api: Api,
   body: RecoverBody,
@@ -78,7 +81,7 @@ export async function readKeysForRecovery(
   return { keys, token, tag: tagOf(api, response) };
 }
 
-/** Checks the tag, since it is sent back in a header. */
+/** Validates the ETag, since it is sent back in a header. */
 function tagOf(api: Api, response: TransportResponse): string {
   const tag = response.header('etag');
   if (tag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(tag)) return tag;

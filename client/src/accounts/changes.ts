@@ -1,6 +1,6 @@
 /**
- * Every change of an account is one request that the server accepts or refuses as a whole. If the answer is lost, `settle` finds out which
- * state the server has.
+ * Changes to an account. Each is one request that the server accepts or refuses as a whole. If the answer is lost, `settle` finds out
+ * whether the change was made.
  */
 import {
   type AccountKeys,
@@ -38,11 +38,11 @@ import type { Keys, StoredBag } from './keys.ts';
 /** The password, which the server requires before it changes an account. @public */
 export interface Proof {
   password: string;
-  /** Send the password as it is: see `Secrets`. */
+  /** Send the password itself instead of a derived secret: see `Secrets`. */
   raw?: boolean | undefined;
 }
 
-/** What changes of an account work with. */
+/** Dependencies of account changes. */
 export interface AccountContext {
   api: Api;
   engine: Engine;
@@ -54,10 +54,10 @@ export interface AccountContext {
   signal?: AbortSignal | undefined;
 }
 
-/** The KEK is missing if the password is sent as it is. */
+/** Login secret and KEK of a proof. There is no KEK if the password is sent as it is. */
 export type ProofKeys = Pick<AccountKeys, 'authSecret'> & { kek?: Bytes };
 
-/** Returns the account. The bag names its server: keys derived for another one would open nothing here. */
+/** Returns the account. Requires that server and key bag name the same service id: keys derived for another one would open nothing. */
 export async function requireAccount(
   { account }: AccountContext,
   before: StoredBag | undefined,
@@ -93,7 +93,7 @@ export async function isOpenedBy(engine: Engine, bag: ParsedBag, unlocker: Unloc
   }
 }
 
-/** Returns the first that opens the bag: the session's own unlocker, then the password. */
+/** Returns the first unlocker that opens the bag: the session's own, then the password. */
 export async function findUnlocker(
   { engine, keys }: AccountContext,
   { bag }: StoredBag,
@@ -111,7 +111,7 @@ export async function requireBag({ keys, signal }: AccountContext): Promise<Stor
   throw new LockedError('this account has no keys yet: log in with its password or passphrase once');
 }
 
-/** Whether the server may have made the change: there is no answer, or none of its own. */
+/** Whether the server may have made the change although its confirmation is missing. */
 export const isUncertain = (error: unknown) =>
   error instanceof NetworkError
     ? error.sent
@@ -120,18 +120,18 @@ export const isUncertain = (error: unknown) =>
       (error instanceof ApiError && error.status >= 500);
 
 interface ChangeRequest {
-  /** What changes, for messages. */
+  /** Names the changed thing in messages. */
   what: string;
-  /** Undefined if the account has no keys, or the change does not concern them. */
+  /** Undefined if the account has no keys, or the change does not affect them. */
   before: StoredBag | undefined;
   /** The text of the next bag. */
   after: string | undefined;
   send(): Promise<unknown>;
-  /** Whether the change was made; asked only if the bag stays the same. */
+  /** Whether the change was made. Called only if the bag stays the same, since a new bag shows it. */
   isDone?: (() => Promise<boolean>) | undefined;
 }
 
-/** Sends a change. If the answer is missing or a refusal, finds out whether the change was made. */
+/** Sends a change. If the server refuses or does not answer, finds out whether the change was made. */
 export async function settle(context: AccountContext, change: ChangeRequest): Promise<void> {
   try {
     await change.send();
@@ -142,7 +142,7 @@ export async function settle(context: AccountContext, change: ChangeRequest): Pr
     const refused = hasStatus(error, 412);
     if (!refused && !isUncertain(error)) throw error;
     const state = await readState(context, change);
-    // The first of several attempts may have made the change.
+    // An earlier attempt may have made the change.
     if (state === 'after') return;
     if (state === 'before' && !refused) throw new UnchangedError(change.what, error as Error);
     throw new KeysChangedError({ cause: error });
@@ -160,7 +160,7 @@ async function readState(
     return text === before?.text ? 'before' : 'another';
   } catch (error) {
     signal?.throwIfAborted();
-    // A change by another device has ended this session.
+    // Another device changed the account, which ended this session.
     if (hasStatus(error, 401)) return 'another';
     throw new UnsettledError(what, { cause: error });
   }
@@ -170,9 +170,9 @@ interface BagChange {
   what: string;
   before: StoredBag;
   bag: Bytes;
-  /** From now on; a KEK only if that of the password changes. */
+  /** The session's secrets after the change. `kek` is set only if the password's KEK changes. */
   next: { kek?: Bytes; authSecret: string };
-  /** Sends the text of the bag. `call` makes the server refuse if the bag is no longer the one before. */
+  /** Sends the new bag. `call` has an If-Match header, so that the server refuses if the bag has changed since. */
   send(
     keys: string,
     call: { headers: { 'If-Match': string }; signal?: AbortSignal | undefined },
@@ -188,7 +188,7 @@ export async function replaceBag(context: AccountContext, change: BagChange): Pr
   await context.keys.adopt(after, next);
 }
 
-/** `already`: an earlier attempt, whose answer was lost, has done it. @public */
+/** `already`: an earlier attempt, whose answer was lost, has made the change. @public */
 export type Change = 'changed' | 'already';
 
 async function logsIn({ account, newApi, signal }: AccountContext, password: string): Promise<boolean> {
@@ -204,7 +204,7 @@ async function logsIn({ account, newApi, signal }: AccountContext, password: str
   }
 }
 
-/** A password that the server gets as it is must not open the files. */
+/** Refuses a next password that opens the files: the server gets this password as it is, and must not be able to read them. */
 async function requireOther(context: AccountContext, { bag }: StoredBag, next: string): Promise<void> {
   const { engine } = context;
   const account = await requireAccount(context, { bag } as StoredBag);
@@ -212,15 +212,15 @@ async function requireOther(context: AccountContext, { bag }: StoredBag, next: s
   if (await isOpenedBy(engine, bag, { type: 'password', kek })) throw new SameSecretError();
 }
 
-/** See `Szafa.changePassword`. If the files are under a passphrase, the key bag stays the same. */
+/** See `Szafa.changePassword`. The key bag stays the same if the files are under a passphrase. */
 export async function changePassword(context: AccountContext, current: Proof, next: string): Promise<Change> {
   const { api, engine, keys, signal } = context;
-  // Fetched first: if the keys are not the ones seen before, nothing is derived.
+  // Fetch first: if the bag contradicts the pinned one, no secret is derived.
   const before = await keys.fetchBag(signal);
   const opens = async (kek: Bytes | undefined) =>
     kek !== undefined && before !== undefined && isOpenedBy(engine, before.bag, { type: 'password', kek });
   const now = await deriveProof(context, current, before);
-  // If the bag stays the same, its profile stays, and counts for the password too.
+  // An unchanged bag keeps its profile, which applies to the password too.
   const isOpened = await opens(now.kek);
   const profile = isOpened ? PROFILE : undefined;
   const then = await deriveProof(context, { password: next, raw: current.raw }, before, profile);
@@ -241,7 +241,7 @@ export async function changePassword(context: AccountContext, current: Proof, ne
       after = toBase64Url(await changeBag(engine, before.bag, unlocker, { password: then.kek }));
       kek = then.kek;
     } else if (!keys.unlocked || !(await isOpenedBy(engine, before.bag, keys.unlocker))) {
-      // Nothing shows that the files are under a passphrase, so the password may simply be wrong.
+      // Nothing proves that the files are under a passphrase, so the password may simply be wrong.
       throw new WrongPasswordError('the current password does not open the keys of this account');
     }
   }
@@ -274,7 +274,7 @@ export async function changePassphrase(
   const account = await requireAccount(context, before);
   const now = await deriveProof(context, proof, before);
   const { kek } = await deriveAccountKeys(engine, account, next, PROFILE);
-  // The profile of the next bag counts for the password too.
+  // The profile of the next bag applies to the password too.
   const { authSecret } =
     account.profile === PROFILE ? now : await deriveProof(context, proof, before, PROFILE);
   if (await isOpenedBy(engine, before.bag, { type: 'password', kek })) {

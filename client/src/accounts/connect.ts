@@ -1,4 +1,4 @@
-/** How a session starts: registration, login by password or passkey, recovery, or a token kept from before. */
+/** Starts a session: by registration, login with password or passkey, recovery, or a saved token. */
 import {
   type AccountName,
   type Bytes,
@@ -39,7 +39,7 @@ import { isUncertain } from './changes.ts';
 import { logIn } from './factors.ts';
 import type { KeysOptions, PinStore } from './keys.ts';
 
-/** The server's address, and what a session works with. @public */
+/** The server's address, and the stores of a session. @public */
 export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   /** Web Crypto by default; `client/node` has a faster one. */
   engine?: Engine | undefined;
@@ -49,21 +49,21 @@ export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   headers?: HeaderCaches | undefined;
   /** Remembers renamed files between sessions, so that a server cannot bring an earlier name back. */
   revs?: RevStores | undefined;
-  /** Remembers the keys of other accounts, so that a server cannot exchange them. */
+  /** Remembers the keys of other accounts, so that a server cannot replace them. */
   contacts?: ContactStores | undefined;
-  /** Called before anything is sent to a server that is known from these other addresses. */
+  /** Called with the other addresses of a server that this client already knows, before anything is sent. */
   onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What a client remembers, so that a server cannot pass for another one or return an older key bag. @public */
+/** Stores what identifies servers and key bags, so that no server can impersonate another one or return an older bag. @public */
 export interface Pins {
   of(username: string): PinStore;
-  /** The addresses of all known servers, with the ids that they had there. */
+  /** The addresses of all known servers, and the service id seen at each. */
   services(): Promise<{ server: string; serviceId: string }[]>;
 }
 
-/** What a person enters. @public */
+/** Credentials that a person enters. @public */
 export interface Secrets {
   username: string;
   password: string;
@@ -71,30 +71,30 @@ export interface Secrets {
   passphrase?: string | undefined;
   /** Send the password as it is, for accounts made by other clients. The server then knows it, so the files need a passphrase. */
   raw?: boolean | undefined;
-  /** `register`: an invitation, if the server requires one. */
+  /** `register` only: an invitation, if the server requires one. */
   invite?: string | undefined;
-  /** `login`: the code of an authenticator app. */
+  /** `login` only: the code of an authenticator app. */
   code?: string | undefined;
-  /** `login`: the answer of a passkey to the challenge in a FactorError. */
+  /** `login` only: the answer of a passkey to the challenge in a FactorError. */
   passkey?: PasskeyAnswer | undefined;
-  /** `login`: called if the server accepts a code. Without it, a FactorError is thrown. */
+  /** `login` only: asks for a code if the server accepts one. Without this function, a FactorError is thrown. */
   askCode?: (() => Promise<string>) | undefined;
   /** The name of the session in the list of sessions. */
   device?: string | undefined;
-  /** `register`: 32 bytes, as `newRecoveryKey` makes them. Needs a password or passphrase that opens the files. */
+  /** `register` only: 32 bytes from `newRecoveryKey`. Needs a password or passphrase that opens the files. */
   recoveryKey?: Bytes | undefined;
 }
 
-/** A session kept from before: its token, and the KEK or a secret to derive it from. @public */
+/** A saved session: its token, and the KEK or a secret to derive it from. @public */
 export interface SavedSession {
   username: string;
   token: string;
   kek?: Bytes | undefined;
-  /** The id of the passkey, if the KEK is that of a passkey. */
+  /** The id of the passkey, if the KEK was derived from one. */
   passkey?: string | undefined;
   /** The passphrase, or the password if there is no passphrase. */
   secret?: string | undefined;
-  /** The secret is the password, and the server does not know it: it can also log in. */
+  /** The secret is a password that the server does not know, so its derived login secret is valid too. */
   isPassword?: boolean | undefined;
 }
 
@@ -103,39 +103,38 @@ export interface Recovery {
   username: string;
   /** 32 bytes, as `parseRecoveryText` returns them. */
   recoveryKey: Bytes;
-  /** Called once the server has accepted the recovery key; it waits ten minutes for the rest. */
+  /** Called once the server has accepted the recovery key. The recovery must finish within ten minutes. */
   renew(): Promise<Renewed>;
   device?: string | undefined;
 }
 
-/** The secrets of an account after its recovery. @public */
+/** The new secrets of a recovered account. @public */
 export interface Renewed {
   password: string;
   /** Opens the files instead of the password. */
   passphrase?: string | undefined;
-  /** Replaces the one that was used. */
+  /** Replaces the recovery key that was used. */
   recoveryKey: Bytes;
 }
 
 /** A passkey that logs in by itself. @public */
 export interface EnteringPasskey {
   answer: PasskeyAnswer;
-  /** The output of its authenticator for `PRF_INPUT`. */
+  /** The authenticator's PRF output for `PRF_INPUT`. */
   secret: Bytes;
   device?: string | undefined;
 }
 
-/** What a session is made of. */
 export type SessionKeys = Omit<KeysOptions, 'pin'>;
 
-/** Returns the account at this address; refuses a server that was a different one before. */
+/** Returns the account at this address. Refuses a server with another service id than before. */
 async function accountAt(
   api: Api,
   username: string,
   { pins, onKnownElsewhere, signal }: ConnectOptions,
 ): Promise<AccountName> {
   const { service_id: serviceId } = await readServerInfo(api, { signal });
-  // A pin that cannot be read is an error before anything is sent.
+  // Fails before anything is sent if the pin cannot be read.
   await pins?.of(username).load();
   const known = (await pins?.services()) ?? [];
   const here = known.filter(({ server }) => server === api.server);
@@ -150,8 +149,8 @@ async function accountAt(
 }
 
 /**
- * Returns the account with the KDF profile that the server names. A profile below that of the newest known bag is refused: this client
- * would send a secret that is easier to guess.
+ * Returns the account with the KDF profile that the server names. Refuses a profile below the pinned one: this client would send a secret
+ * that is easier to guess.
  */
 export async function profiledAccount(
   api: Api,
@@ -175,7 +174,7 @@ export async function register(options: ConnectOptions, secrets: Secrets): Promi
   const api = new Api(options);
   requireOtherPassphrase(secrets);
   const account = { ...(await accountAt(api, username, options)), profile: PROFILE };
-  // Before anything is sent: the new keys would be refused here, and the name would be taken.
+  // Checked before anything is sent: this client would refuse the new keys, but the name would be taken.
   if (await options.pins?.of(username).load()) throw new KnownAccountError(username);
   const { authSecret: password, kek } = await deriveSecrets(engine, account, secrets);
   const recovery = kek && recoveryKey ? await deriveRecoveryKeys(engine, account, recoveryKey) : undefined;
@@ -205,7 +204,7 @@ function requireOtherPassphrase({ raw, passphrase, password }: Secrets): void {
   if (raw && passphrase?.normalize('NFC') === password.normalize('NFC')) throw new SameSecretError();
 }
 
-/** Returns the secret for the server, and the KEK of the files if there is one. */
+/** Returns the secret for the server, and the KEK of the files unless the server knows the only secret. */
 async function deriveSecrets(
   engine: Engine,
   account: ProfiledAccount,
@@ -226,7 +225,7 @@ async function startSession(
   return { api, ...options, kek: kek && (await options.engine.hold(kek)) };
 }
 
-/** Continues a session by its token. */
+/** Continues a saved session. */
 export async function openSaved(options: ConnectOptions, saved: SavedSession): Promise<SessionKeys> {
   const { username, token, kek, passkey, secret, isPassword } = saved;
   const { engine = webEngine() } = options;
@@ -238,7 +237,9 @@ export async function openSaved(options: ConnectOptions, saved: SavedSession): P
   return startSession(api, { engine, ...account, kek: derived.kek, authSecret }, token);
 }
 
-/** Logs in with a passkey. The server names the account; the key bag, which only this secret opens for that name, proves it. */
+/**
+ * Logs in with a passkey. The server names the account, and the key bag proves it: the passkey's secret opens only the bag of that name.
+ */
 export async function loginWithPasskey(
   options: ConnectOptions,
   { answer, secret, device }: EnteringPasskey,
@@ -256,7 +257,7 @@ export async function loginWithPasskey(
   return startSession(api, { engine, ...account, kek, passkey: answer.id }, session.token);
 }
 
-/** Sets a new password by means of the recovery key. Checks the bag like a login does before it sends anything new. */
+/** Sets a new password by means of the recovery key. Checks the bag like a login before it sends anything new. */
 export async function recover(options: ConnectOptions, recovery: Recovery): Promise<SessionKeys> {
   const { engine = webEngine(), signal } = options;
   const { device } = recovery;
@@ -281,7 +282,7 @@ export async function recover(options: ConnectOptions, recovery: Recovery): Prom
     { username, ...renewed },
   );
   const next = await deriveRecoveryKeys(engine, account, renewed.recoveryKey);
-  // The server removes second factors: passkeys have to be added again.
+  // The server removes second factors, so the bag keeps no passkey entries either.
   const entries = { password: kek, recovery: next.kek, keep: new Set<string>() };
   const keys = toBase64Url(await changeBag(engine, bag, unlocker, entries));
   const body = { token: found.token, password, keys, recovery: next.authSecret, device };

@@ -1,4 +1,4 @@
-/** Second factors of an account: a login needs one beside the password. They protect the login, and open no keys. */
+/** Second factors of an account. A login needs one in addition to the password. They open no keys. */
 import { type Bytes, defined, type Engine } from '@szafa/format';
 import {
   type Credentials,
@@ -34,7 +34,7 @@ export function totpUri(secret: string, { server, username }: { server: string; 
   return `otpauth://totp/${issuer}:${encodeURIComponent(username)}?secret=${secret}&issuer=${issuer}`;
 }
 
-/** Makes a FactorError of an answer that asks for a second factor after the right password. */
+/** Returns a FactorError if the server has accepted the password but asks for a second factor. */
 function factorError(error: unknown, given: 'none' | 'code' | 'passkey'): FactorError | undefined {
   const body = error instanceof ApiError ? error.body : undefined;
   if (!Array.isArray(body?.['factors'])) return undefined;
@@ -49,7 +49,7 @@ const withoutSpaces = (code: string) => code.replace(/\s/g, '');
 
 /** A second factor. @public */
 export interface Second {
-  /** As an app shows it. */
+  /** As an app shows it, spaces included. */
   code?: string | undefined;
   /** The answer of a passkey to the challenge in a FactorError. */
   passkey?: PasskeyAnswer | undefined;
@@ -57,7 +57,7 @@ export interface Second {
 
 const kindOf = ({ code, passkey }: Second) => (passkey ? 'passkey' : code === undefined ? 'none' : 'code');
 
-/** Logs in. Calls `ask` at most once: if the server accepts a code, and no second factor is given. */
+/** Logs in. Calls `ask` at most once, if the server accepts a code and no second factor was given. */
 export async function logIn(
   api: Api,
   credentials: Credentials,
@@ -99,7 +99,10 @@ export async function removeTotp(context: AccountContext, proof: Proof, second: 
   await settleCodes(context, false, kindOf(second), () => api.call('removeTotp', { body, signal }));
 }
 
-/** If two devices turn codes on at once and one gets no answer, that one takes the other's codes for its own. */
+/**
+ * Sends a change of codes and finds out whether it was made. If two devices turn codes on at once and one gets no answer, that device
+ * mistakes the other's codes for its own.
+ */
 function settleCodes(
   context: AccountContext,
   on: boolean,

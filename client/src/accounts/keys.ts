@@ -1,4 +1,4 @@
-/** The keys of an account, from its key bag. */
+/** An account's keys, opened from its key bag. */
 import {
   BAGLESS_PROFILE,
   type Bytes,
@@ -26,11 +26,11 @@ import { unlessAborted } from '../pool.ts';
 import { readKeys, readTaggedKeys, writeFirstKeys } from './calls.ts';
 import { missingKeys, requireUnused } from './unused-account.ts';
 
-/** Remembers the newest key bag of one account. Holds no secret, and must survive a logout. @public */
+/** Remembers the newest key bag of one account. Contains no secret, and must survive a logout. @public */
 export interface PinStore {
   load(): Promise<Pin | undefined>;
   save(pin: Pin): Promise<void>;
-  /** Called after the account was deleted: a new one of its name has other keys. */
+  /** Called after the account was deleted: a new account of this name has different keys. */
   forget(): Promise<void>;
 }
 
@@ -39,9 +39,9 @@ export interface KeysOptions {
   api: Api;
   username: string;
   kek?: Bytes | undefined;
-  /** The id of the passkey whose entry the KEK opens; that of the password by default. */
+  /** The id of the passkey that the KEK belongs to; the KEK is the password's by default. */
   passkey?: string | undefined;
-  /** The server for which the KEK was derived; from the pin or the bag by default. */
+  /** The service id for which the KEK was derived; from the pin or the bag by default. */
   serviceId?: string | undefined;
   /** The `password` for the server, needed to store the first keys of an account. */
   authSecret?: string | undefined;
@@ -50,9 +50,9 @@ export interface KeysOptions {
 
 export interface CheckOptions {
   signal?: AbortSignal | undefined;
-  /** Called before the first keys of an account are made under a secret that nobody has checked. */
+  /** Called before the first keys of an account are created: no existing keys confirm that the secret was typed correctly. */
   beforeFirst?: (() => Promise<void>) | undefined;
-  /** Ignore directory names: a plain one may look like a sealed one. */
+  /** Ignore directory names: a plain name may look like a sealed one. */
   filesOnly?: boolean | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface CheckOptions {
 export interface StoredBag {
   bag: ParsedBag;
   text: string;
-  /** Needed to replace it. */
+  /** The ETag, needed to replace the bag. */
   tag: string;
 }
 
@@ -68,37 +68,37 @@ interface OpenedBag {
   text: string;
   /** Newest first. */
   masters: Master[];
-  /** Master keys of earlier epochs are retired. */
+  /** The first epoch that is not retired. */
   floor: number;
 }
 
 /** A fetch of the bag that several callers share. */
 interface Loading {
   opened: Promise<OpenedBag>;
-  /** The result, once it has arrived. */
+  /** The result, once available: callers can use it without awaiting. */
   found?: OpenedBag;
   stop: AbortController;
   /** Number of waiting callers. */
   waiting: number;
 }
 
-/** Errors that are kept: a list would otherwise fetch the bag again for each of its files. */
+/** Errors that are remembered: otherwise a list would fetch the bag again for each of its files. */
 const FINAL = new Set(['wrong-password', 'tampered', 'unsupported']);
-/** After this time the bag is fetched again before sealing: another process may have made a new master key. */
+/** Age at which the bag is fetched again before sealing: another process may have created a new master key. */
 const FRESH_MS = 30_000;
 
 /**
- * The keys of one account. The bag is fetched once for a session, and again if a file names a master key that is not in it. A bag older than
- * one seen before is refused, and a missing one too if the account must have keys: no keys are made beside those of existing files. @public
+ * The keys of one account. The bag is fetched once per session, and again if a file names an unknown master key. A bag older than one
+ * seen before is refused. So is a missing bag if the account must have keys: new keys could not open the existing files. @public
  */
 export class Keys {
   #options: KeysOptions;
   #loading: Loading | undefined;
-  /** Never changes, not even with a new bag: see docs/format.md. */
+  /** Stays the same even with a new bag: see docs/format.md. */
   #identity: Promise<OwnIdentity> | undefined;
-  /** The highest epoch for which the bag was fetched again. */
+  /** The highest epoch for which the bag was fetched again, so that a forged epoch causes one request only. */
   #fetchedFor = 0;
-  /** The pin of the newest bag in this session, for clients that keep no pins. */
+  /** The pin of the newest bag in this session, for clients without a pin store. */
   #seen: Pin | undefined;
   /** When the bag was last fetched, by `performance.now`. */
   #fetchedAt = 0;
@@ -112,13 +112,13 @@ export class Keys {
     return this.#options.kek !== undefined;
   }
 
-  /** Opens the key bag. */
+  /** The key that opens the key bag. */
   get kek(): Bytes {
     if (!this.#options.kek) throw new LockedError();
     return this.#options.kek;
   }
 
-  /** The KEK, with the entry of the bag that it opens. */
+  /** The KEK, and which entry of the bag it opens. */
   get unlocker(): Unlocker {
     const { passkey } = this.#options;
     const { kek } = this;
@@ -126,7 +126,7 @@ export class Keys {
   }
 
   /**
-   * Checks that the secret opens the account's keys; makes the first ones.
+   * Checks that the secret opens the account's keys. Creates the keys if the account has none.
    * @throws WrongPasswordError before anything is sealed under a wrong secret
    */
   async check(options: CheckOptions = {}): Promise<void> {
@@ -151,7 +151,7 @@ export class Keys {
     return masters.filter(({ epoch }) => epoch >= floor);
   }
 
-  /** Returns retired master keys as well, for journals and deliveries. */
+  /** Returns all master keys, including retired ones, for journals and deliveries. */
   async allMasters(signal?: AbortSignal): Promise<Master[]> {
     return (await this.#load({ signal })).masters;
   }
@@ -163,12 +163,12 @@ export class Keys {
 
   /**
    * Returns the master key of an epoch.
-   * @throws RetiredKeyError; TamperedError if there is none
+   * @throws RetiredKeyError; TamperedError if the bag has no such key
    */
   async master(epoch: number, signal?: AbortSignal): Promise<Bytes> {
     let opened = await this.#load({ signal });
     if (epoch > opened.masters[0]!.epoch && epoch > this.#fetchedFor) {
-      // Another device may have made a new one.
+      // Another device may have created a newer master key.
       this.#fetchedFor = epoch;
       this.#loading = undefined;
       opened = await this.#load({ signal });
@@ -179,7 +179,7 @@ export class Keys {
     throw new TamperedError('epoch', 'the file is under a master key that is not in the key bag');
   }
 
-  /** Returns the key pairs by which other accounts know this one. */
+  /** Returns this account's own key pairs. */
   async identity(signal?: AbortSignal): Promise<OwnIdentity> {
     signal?.throwIfAborted();
     this.#identity ??= this.#openIdentity().catch((error: unknown) => {
@@ -189,7 +189,7 @@ export class Keys {
     return unlessAborted(this.#identity, signal);
   }
 
-  /** Takes no signal: several callers may wait for it. */
+  /** Takes no signal because several callers may share the result. */
   async #openIdentity(): Promise<OwnIdentity> {
     const { engine } = this.#options;
     const found = await this.fetchBag();
@@ -215,7 +215,7 @@ export class Keys {
     return { bag, text: answer.keys, tag: answer.tag };
   }
 
-  /** Continues with a bag that this client has just stored. A new KEK is that of the password. */
+  /** Continues with a bag that this client has just stored. A new KEK is the password's. */
   async adopt(
     text: string | undefined,
     { kek, authSecret }: Pick<KeysOptions, 'kek' | 'authSecret'>,
@@ -230,12 +230,12 @@ export class Keys {
     this.#loading = undefined;
   }
 
-  /** Several callers share one fetch; aborting stops only the one who aborts. */
+  /** Shares one fetch among all callers. Aborting stops only the caller that aborts. */
   async #load({ signal, ...options }: CheckOptions): Promise<OpenedBag> {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin(options);
     const loading = this.#loading;
-    // Not awaited if it is there: each of thousands of files calls this.
+    // Avoids an await for each of thousands of files.
     if (loading.found) return loading.found;
     loading.waiting++;
     try {
@@ -262,7 +262,7 @@ export class Keys {
     return loading;
   }
 
-  /** Ends a fetch that failed or that nobody waits for; the next caller starts another one. */
+  /** Drops a fetch that failed or has no callers left, so that the next caller starts a new one. */
   #end(loading: Loading): void {
     loading.stop.abort();
     if (this.#loading === loading) this.#loading = undefined;
@@ -274,7 +274,7 @@ export class Keys {
     return pin && pin.rev >= (this.#seen?.rev ?? 0) ? pin : this.#seen;
   }
 
-  /** Fetches the bag again, and continues with it if it is another one. */
+  /** Fetches the bag again and adopts it if it has changed. */
   async #refresh(before: OpenedBag): Promise<void> {
     const text = await readKeys(this.#options.api);
     const now = performance.now();
@@ -284,7 +284,7 @@ export class Keys {
         const found = await this.#open(text, this.unlocker, await this.#known());
         this.#loading = { opened: Promise.resolve(found), found, stop: new AbortController(), waiting: 0 };
       } catch (error) {
-        // The password was changed elsewhere. This session continues with its master key as long as that is the current one.
+        // The password was changed elsewhere. This session continues as long as its master key is still the current one.
         const { epoch } = parseBag(bytesOf(text, 'bag', 'the key bag'));
         if (!(error instanceof WrongPasswordError) || epoch !== before.masters[0]!.epoch) throw error;
       }
@@ -318,7 +318,7 @@ export class Keys {
     return { bag, next: await checkBag(engine, bag, account, known) };
   }
 
-  /** Makes the first bag and returns the one that the server has then: of two devices at once, that of the first. */
+  /** Creates the first bag. If another device stored one first, returns that one. */
   async #makeFirst({ type, kek }: Unlocker, known: Pin | undefined, options: CheckOptions): Promise<string> {
     const { engine, api, username, serviceId, authSecret } = this.#options;
     requireNeverSeen(known);
@@ -338,7 +338,7 @@ export class Keys {
   }
 }
 
-/** The session's own key need not open a bag that is about to be replaced. */
+/** Rethrows only a missing pinned master: a bag that is about to be replaced need not open with the session's key. */
 function unlessOtherMasters(error: unknown): void {
   if (error instanceof TamperedError && error.stage === 'masters') throw error;
 }

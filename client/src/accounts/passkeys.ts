@@ -1,6 +1,6 @@
 /**
- * Passkeys of an account: a second factor, and with the PRF extension also an unlocker of the keys. The browser answers outside of a worker,
- * so each step is two calls with the browser's answer between them.
+ * Passkeys of an account: a second factor, and with the PRF extension also an unlocker of the keys. A worker cannot use WebAuthn, so each
+ * operation is two calls with the browser's answer in between.
  */
 import { type Bytes, changeBag, defined, derivePasskeyKek, toBase64Url } from '@szafa/format';
 import {
@@ -13,20 +13,20 @@ import {
   settle,
 } from './changes.ts';
 
-/** A passkey that the browser has just made. @public */
+/** A passkey that the browser has just created. @public */
 export interface MadePasskey {
   id: string;
   /** Its name in the list. */
   name: string;
   client_data: string;
   attestation: string;
-  /** The output of its authenticator for `PRF_INPUT`; without it the passkey is only a second factor. */
+  /** The authenticator's PRF output for `PRF_INPUT`. Without it the passkey is only a second factor. */
   secret?: Bytes | undefined;
 }
 
 const PASSKEYS = 'the list of passkeys';
 
-/** Returns the passkeys that the server knows. Entries of others in the bag are removed: they open nothing any more. */
+/** Returns the ids of the passkeys that the server knows. Callers drop the bag's entries of all others, which can no longer log in. */
 async function readPasskeys({ api, signal }: AccountContext): Promise<Set<string>> {
   return new Set((await api.call('factors', { signal })).passkeys.map(({ id }) => id));
 }

@@ -1,6 +1,6 @@
 import { type Bytes, type Engine, parseRecoveryText, RECOVERY_GROUPS } from '@szafa/format';
 
-/** Returns a page with a recovery key, to be printed or kept as a file. @public */
+/** Returns the text of a page with a recovery key, to be printed or saved. @public */
 export function recoverySheet(
   key: string,
   { server, username }: { server: string; username: string },
@@ -27,7 +27,7 @@ export function recoverySheet(
   ].join('\n');
 }
 
-/** Finds every part of a text that may be a key: words of four letters before a key look like its beginning. */
+/** Returns every part of a text that may be a key. Matches overlap, since four-letter words before a key look like its first groups. */
 function candidates(text: string): string[] {
   const groups = `(?:[0-9A-Za-z]{4}[-\\s]+){${RECOVERY_GROUPS - 1}}[0-9A-Za-z]{4}`;
   const found = text.matchAll(new RegExp(`(?<![0-9A-Za-z])(?=(${groups})(?![0-9A-Za-z]))`, 'g'));
@@ -35,7 +35,7 @@ function candidates(text: string): string[] {
 }
 
 /**
- * Returns the recovery key in a text, which may be a whole page: the candidate with the right checksum.
+ * Finds the recovery key in a text, which may be a whole page, by its checksum.
  * @throws RecoveryKeyError about the last candidate @public
  */
 export async function recoveryKeyIn(engine: Engine, text: string): Promise<Bytes> {

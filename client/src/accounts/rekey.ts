@@ -1,4 +1,4 @@
-/** A new master key: it is made, everything is sealed under it, and the earlier ones are retired. */
+/** Replaces the master key: creates a new one, reseals everything under it, and retires the earlier ones. */
 import { type Bytes, changeBag, defined, deriveRecoveryKeys, rekeyBag } from '@szafa/format';
 import { KeysChangedError, RetiredKeyError, SzafaError, WrongPasswordError } from '../errors.ts';
 import { type Resealed, type ResealOptions, reseal } from '../files/reseal.ts';
@@ -18,24 +18,24 @@ import type { StoredBag } from './keys.ts';
 
 /** @public */
 export interface FinishRekeyOptions extends ResealOptions {
-  /** Retire the earlier master keys although something could not be resealed: readers then refuse it, until it is accepted. */
+  /** Retire the earlier master keys even if some items could not be resealed. Readers refuse those items until the owner accepts them. */
   leaveRest?: boolean | undefined;
 }
 
 /** @public */
 export interface FinishedRekey extends Resealed {
-  /** Whether readers now refuse what is under earlier master keys. */
+  /** Whether readers now refuse items under earlier master keys. */
   retired: boolean;
 }
 
-/** Another process may still seal under the earlier key; the second or third run finds that. */
+/** Another process may still seal under the earlier key; later runs find those items. */
 const MOST_RUNS = 3;
 
 /** Returns the number of resealed items. @public */
 export const countResealed = ({ files, dirs, shares, requests }: Resealed) =>
   files + dirs + shares + requests;
 
-/** See `Szafa.finishRekey`: reseals until nothing is found under an earlier master key, and only then retires those. */
+/** See `Szafa.finishRekey`. Retires the earlier master keys only after a run that finds nothing under them. */
 export async function finishRekey(
   context: OpenContext,
   account: AccountContext,
@@ -55,13 +55,13 @@ export async function finishRekey(
   return { ...total, epoch, failed, retired };
 }
 
-/** Retires the master keys before this epoch. */
+/** Retires the master keys of earlier epochs. */
 async function raiseFloor(context: AccountContext, proof: Proof, epoch: number): Promise<void> {
   const { api, engine } = context;
   const before = await requireBag(context);
   const now = await deriveProof(context, proof, before);
   const unlocker = await findUnlocker(context, before, now);
-  // Another device has made a newer master key, and files under it were not looked at here.
+  // Another device has created a newer master key, and this run has not resealed anything under that key.
   if (before.bag.epoch !== epoch) throw new KeysChangedError();
   if (before.bag.floor === epoch) return;
   const { authSecret } = now;
@@ -99,7 +99,7 @@ export async function replaceMaster(
       api.call('changePassword', {
         body: {
           ...{ current: authSecret, next: authSecret, keys },
-          // The bag has no entries for them any more.
+          // The new bag has no passkey entries, so passkeys are only a second factor from now on.
           passkeys: 'second' as const,
           ...defined({ recovery: recovery?.authSecret }),
         },
@@ -108,7 +108,7 @@ export async function replaceMaster(
   });
 }
 
-/** Returns the KEK of the password, or of the passphrase if the files are under one. */
+/** Returns the KEK that opens the bag's password entry: the password's, or the passphrase's if there is one. */
 async function findPasswordKek(
   { engine, keys }: AccountContext,
   { bag }: StoredBag,

@@ -1,12 +1,14 @@
 /**
- * The rule for new passwords and passphrases. A separate entry, `@szafa/client/strength`: the estimate needs half a megabyte of lists of
- * common passwords.
+ * The rule for new passwords and passphrases. It has its own entry point, `@szafa/client/strength`, because the estimate loads half a
+ * megabyte of common passwords.
  */
 
-/** Length of a password or passphrase in characters. The server gets a derived secret, which obeys its own rule. @public */
+/**
+ * Length of a password or passphrase in characters. The server never sees it: the derived secret follows the server's own rule. @public
+ */
 export const SECRET_CHARS = { min: 8, max: 1024 };
 
-/** Required number of guesses, as a power of ten: months at a thousand Argon2id hashes a second. */
+/** Required number of guesses, as a power of ten: about four months at a thousand Argon2id hashes per second. */
 const LEAST_GUESSES_LOG10 = 10;
 
 /** Why a new secret is refused. @public */

@@ -1,4 +1,4 @@
-/** Tells an account that never had keys from one whose key bag the server hides. */
+/** Distinguishes an account that never had keys from one whose key bag the server hides. */
 
 import { looksLikeSealedDir, looksSealed } from '@szafa/format';
 import type { Api } from '../call.ts';
@@ -6,10 +6,10 @@ import { SzafaError, TamperedError } from '../errors.ts';
 import { eachFile } from '../files/calls.ts';
 import { readVolumeHeaders } from '../transfers/calls.ts';
 
-/** Number of files to look at before an account counts as unused. */
+/** Number of files to check before an account counts as unused. */
 const MOST_PROBES = 16;
 
-/** Throws if there are sealed files or directories: the account must have had keys when they were made. */
+/** Throws if there are sealed files or directories: the account must have had keys to create them. */
 export async function requireUnused(
   api: Api,
   { signal, filesOnly }: { signal?: AbortSignal | undefined; filesOnly?: boolean | undefined },
@@ -22,7 +22,7 @@ export async function requireUnused(
   }
   if (filesOnly) return;
   for (const { name } of (await api.call('listDirs', { signal })).dirs) {
-    // A name of this length that a person typed hardly has both kinds of letters.
+    // A typed name of this length rarely mixes upper and lower case.
     if (looksLikeSealedDir(name) && /[A-Z]/.test(name) && /[a-z]/.test(name)) {
       throw missingKeys('there are encrypted directory names');
     }

@@ -64,8 +64,7 @@ export class AccountFiles extends Account {
   }
 
   /**
-   * Lists all files as the server orders them, which should be newest first. Names are verified; `problem` of
-   * an entry says what is wrong with it.
+   * Lists all files in the server's order, normally newest first. Names are verified; an entry that fails the check has a `problem`.
    * @param options.dirId only this directory; 0 is the root
    */
   async list(options: CallOptions & { dirId?: number | undefined } = {}): Promise<Entry[]> {
@@ -78,35 +77,35 @@ export class AccountFiles extends Account {
     return entries;
   }
 
-  /** What visitors have delivered is no part of the tree before it is taken over. */
+  /** Hides visitors' deliveries, which are not part of the tree until the owner accepts them. */
   async *#ownPages(options: CallOptions & { dirId?: number | undefined }): AsyncGenerator<FileRecord[]> {
     for await (const page of filePages(this.api, 'listFiles', options)) {
       yield page.filter(({ file_name }) => deliveredBy(file_name) === undefined);
     }
   }
 
-  /** Returns all files and folders as they are now. A tree does not change later. */
+  /** Returns an immutable snapshot of all files and folders. */
   async tree(options?: CallOptions): Promise<Tree> {
     return new Tree(...(await Promise.all([this.list(options), this.dirs(options)])));
   }
 
-  /** Orders the given files by the time that is sealed into each, newest first. */
+  /** Orders the given files by their sealed times, newest first. */
   versions(entries: readonly Entry[], options?: CallOptions): Promise<Version[]> {
     return versionsOf(this.context, entries, options?.signal);
   }
 
-  /** Returns the attributes that are stored for a folder: mode and times. */
+  /** Returns the stored mode and times of a folder. */
   folderAttributes(folder: Pick<Folder, 'markers'>, options?: CallOptions): Promise<Attributes> {
     return readAttributes(this.context, folder, options?.signal);
   }
 
-  /** Stores mode and times of a folder; sends nothing if they are stored already. */
+  /** Stores mode and times of a folder. Sends nothing if they are unchanged. */
   recordFolder(path: string, options?: FolderOptions): Promise<'made' | 'changed' | 'same'> {
     return recordFolder(this.context, path, options);
   }
 
   /**
-   * Changes attributes of a file; its bytes stay. An undefined attribute is removed.
+   * Changes attributes of a file but not its bytes. An undefined attribute is removed.
    * @throws ConflictError if another device changed the file
    */
   async setAttributes(
@@ -117,7 +116,7 @@ export class AccountFiles extends Account {
     await resealPaths(this.context, [{ entry, path, attributes: () => attributes }], options);
   }
 
-  /** Lists the directories on the server, which are the folders at the first level. */
+  /** Lists the server's directories, which are the first-level folders. */
   dirs(options?: CallOptions): Promise<DirEntry[]> {
     return this.context.directories.list(options);
   }
@@ -125,21 +124,20 @@ export class AccountFiles extends Account {
   /**
    * Creates a directory under a sealed name.
    * @param options.plain show the name to the server
-   * @returns its id
+   * @returns the id of the directory
    */
   makeDir(name: string, options?: CallOptions & { plain?: boolean }): Promise<number> {
     return this.context.directories.make(name, options);
   }
 
-  /** Removes a directory; its files move to the root. A directory that is gone already is no error. */
+  /** Removes a directory; its files move to the root. Does nothing if the directory is already gone. */
   removeDir(dirId: number, options?: CallOptions): Promise<void> {
     return this.context.directories.remove(dirId, options);
   }
 
   /**
-   * Moves files to other paths, each with all its versions. Up to a thousand records change at once, all or
-   * none.
-   * @throws ExistsError if something is there; ConflictError if another device changed a file
+   * Moves files to other paths, each with all its versions. Each batch of up to a thousand records is moved completely or not at all.
+   * @throws ExistsError if a target path is taken; ConflictError if another device changed a file
    */
   rename(moves: readonly Move[], options?: MoveOptions): Promise<void> {
     return rename(this.context, moves, options);
@@ -171,10 +169,10 @@ export class AccountFiles extends Account {
   }
 
   /**
-   * Encrypts and uploads a file while it is read. A source of known size that can be read again is resumed by
-   * `options.journal`; a stream is not.
-   * @throws FileChangedError if the source changed while it was read; NameError for a path that cannot be
-   * stored; ApiError 507 if the quota is used up
+   * Encrypts and uploads a file while reading it. With `options.journal`, an interrupted upload can be resumed if the source has a known
+   * size and can be read again; a stream cannot.
+   * @throws FileChangedError if the source changed while it was read; NameError for a path that cannot be stored; ApiError 507 if the
+   * quota is used up
    */
   async upload(source: Source | ByteStream, options: UploadOptions): Promise<UploadResult> {
     const { plainName: plain, signal } = options;
@@ -201,7 +199,7 @@ export class AccountFiles extends Account {
 
   /**
    * Returns the thumbnail of a file; undefined if it has none.
-   * @throws TamperedError if the one on the server is not that of the file
+   * @throws TamperedError if the server's thumbnail does not belong to the file
    */
   async thumbnail(entry: Entry, options?: CallOptions): Promise<Bytes | undefined> {
     const found = (await this.thumbnails([entry], options)).get(entry.fileId);
@@ -209,23 +207,22 @@ export class AccountFiles extends Account {
     return found?.bytes;
   }
 
-  /** Returns the thumbnails of many files by their ids, with a few requests. */
+  /** Returns the thumbnails of many files by their ids, in batches. */
   thumbnails(entries: readonly Entry[], options?: CallOptions): Promise<Map<string, Thumbnail>> {
     return readThumbnails(this.context, entries, options);
   }
 
   /**
-   * Adds a thumbnail to a file that has none.
-   * @returns false if it has one
+   * Adds a thumbnail to a file without one.
+   * @returns false if the file already has a thumbnail
    */
   putThumbnail(entry: Entry, bytes: Uint8Array, options?: CallOptions): Promise<boolean> {
     return writeThumbnail(this.context, entry, bytes, options);
   }
 
   /**
-   * Moves records to the trash, a thousand at once, all or none. Pass all versions of a file to trash the
-   * file.
-   * @throws ConflictError if one of them is gone
+   * Moves records to the trash. Each batch of up to a thousand is moved completely or not at all. To trash a file, pass all its versions.
+   * @throws ConflictError if a record is gone
    */
   trash(entries: readonly Entry[], options?: TreeOptions): Promise<void> {
     return trash(this.context, entries, options);
@@ -233,21 +230,21 @@ export class AccountFiles extends Account {
 
   /**
    * Moves records out of the trash.
-   * @throws ConflictError if one of them is gone
+   * @throws ConflictError if a record is gone
    */
   restore(entries: readonly Entry[], options?: TreeOptions): Promise<void> {
     return restore(this.context, entries, options);
   }
 
-  /** Lists the trash, the latest first. */
+  /** Lists the trash, latest first. */
   listTrash(options?: CallOptions): Promise<TrashEntry[]> {
     return listTrash(this.context, options?.signal);
   }
 
   /**
-   * Deletes the trash for good.
+   * Permanently deletes the files in the trash.
    * @param options.entries only these
-   * @returns how many were deleted
+   * @returns the number of deleted files
    */
   emptyTrash(options?: TreeOptions & { entries?: readonly Entry[] | undefined }): Promise<number> {
     return emptyTrash(this.context, options);
@@ -273,31 +270,31 @@ export class AccountFiles extends Account {
   }
 
   /**
-   * Deletes one record for good, without the trash.
-   * @throws ApiError 404 if it is gone
+   * Permanently deletes one record without moving it to the trash.
+   * @throws ApiError 404 if the record is gone
    */
   async remove(fileId: string, options?: CallOptions): Promise<void> {
     await this.api.call('deleteFile', { params: { file_id: fileId }, ...options });
   }
 
-  /** Lists the uploads of this account that can be resumed by this journal. */
+  /** Lists the uploads of this account that this journal can resume. */
   unfinished(journal: Journal, options?: CallOptions): Promise<Unfinished[]> {
     return listUnfinished(this.context, journal, options?.signal);
   }
 
-  /** Returns how many bytes of an unfinished upload the server has. */
+  /** Returns how many bytes of an unfinished upload the server already has. */
   storedOf(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<number> {
     return storedOf(this.context, journal, unfinished, options?.signal);
   }
 
-  /** Cancels an unfinished upload: on the server and in the journal. */
+  /** Cancels an unfinished upload on the server and removes it from the journal. */
   abandon(journal: Journal, unfinished: UnfinishedUpload, options?: CallOptions): Promise<void> {
     return cancelUpload(this.context, journal, unfinished, options?.signal);
   }
 
   /**
-   * Opens and verifies the header of a file; volumes are read from the result.
-   * @param options.record the entry in the list; without it the server chooses which of the files it returns
+   * Opens and verifies the header of a file. Read its volumes from the result.
+   * @param options.record the file's entry in the list; without it the server could return another file of this account
    * @throws TamperedError; RetiredKeyError; UnsupportedError; ApiError 404
    */
   openFile(fileId: string, options: OpenOptions = {}): Promise<RemoteFile> {
@@ -305,18 +302,18 @@ export class AccountFiles extends Account {
   }
 
   /**
-   * Seals everything that is under an earlier master key again: file keys, names, names of directories. If it
-   * is interrupted, the next call does the rest.
-   * @returns how much was done, and what could not be
+   * Reseals everything that is under an earlier master key: headers, file names, directory names and records of shares. After an
+   * interruption, the next call does the rest.
+   * @returns counts of resealed items, and the items that failed
    */
   reseal(options?: ResealOptions): Promise<Resealed> {
     return reseal(this.context, options);
   }
 
   /**
-   * Reseals what `replaceMaster` left until nothing remains, then retires the earlier master keys: readers
-   * refuse anything that was made with them. If it is interrupted, call it again.
-   * @param options.leaveRest retire them even if something could not be resealed
+   * Reseals everything under earlier master keys, then retires those keys: readers refuse anything sealed with them. After an
+   * interruption, call it again.
+   * @param options.leaveRest retire them even if some items could not be resealed
    * @returns `retired` is false if the earlier keys are still accepted
    */
   finishRekey(proof: Proof, options: FinishRekeyOptions = {}): Promise<FinishedRekey> {

@@ -1,4 +1,4 @@
-/** Calls about files that add a rule to their route: pages, refused files, headers to decode. */
+/** API calls about files that need more than their route: paging, refused files, headers to decode. */
 import {
   contentDigest,
   decodeEncParams,
@@ -13,7 +13,7 @@ import {
 import { type Api, type CallOptions, hasStatus } from '../call.ts';
 import { TamperedError } from '../errors.ts';
 
-/** The `enc_params` of a file, decoded and in base64; the digest of the base64 is needed to replace them. */
+/** The `enc_params` of a file, decoded and as base64 text. Replacing them requires the digest of that text. */
 export interface EncParams {
   encParams: Record<string, unknown>;
   encParamsText: string;
@@ -30,7 +30,7 @@ export function decodeParams(encParamsText: string): EncParams {
 }
 
 interface PageOptions extends CallOptions {
-  /** With `enc_params` of each file. */
+  /** Include the `enc_params` of each file. */
   headers?: boolean | undefined;
   /** Only the files of this directory; 0 is the root. */
   dirId?: number | undefined;
@@ -39,7 +39,7 @@ interface PageOptions extends CallOptions {
 type ListRoute = 'listFiles' | 'listTrash';
 type ListedFile<N extends ListRoute> = N extends 'listTrash' ? TrashedFile : FileRecord;
 
-/** All files, newest first, or all files in the trash, latest first, page by page. */
+/** Yields pages of all files, newest first, or of the trash, latest first. */
 export async function* filePages<N extends ListRoute>(
   api: Api,
   route: N,
@@ -52,15 +52,15 @@ export async function* filePages<N extends ListRoute>(
   let coming: Promise<RouteAnswer<ListRoute>> | undefined = read();
   while (coming) {
     const { files, next_cursor: next }: RouteAnswer<ListRoute> = await coming;
-    // Requested before this page is used, so that the network and the caller work at the same time.
+    // Requests the next page early, so that the network and the caller work at the same time.
     coming = next === undefined || next === cursor ? undefined : read(next);
-    coming?.catch(() => {}); // awaited in the next round
+    coming?.catch(() => {}); // rejection is handled by the await in the next round
     cursor = next;
     yield files as ListedFile<N>[];
   }
 }
 
-/** The files of `filePages`, one by one. */
+/** Yields the files of `filePages` one by one. */
 export async function* eachFile<N extends ListRoute>(
   api: Api,
   route: N,
@@ -69,7 +69,7 @@ export async function* eachFile<N extends ListRoute>(
   for await (const page of filePages(api, route, options)) yield* page;
 }
 
-/** Renames all of the files, or none: returns the ids of those that are not as the caller saw them. */
+/** Renames all of the files or none. Returns the ids of files that have changed since the caller read them. */
 export async function renameFiles(
   api: Api,
   body: NamesBody,
@@ -78,7 +78,7 @@ export async function renameFiles(
   return refusedFiles(api.call('renameFiles', { body, signal }), 412);
 }
 
-/** Moves all of the files to the trash or back, or none: returns the ids of those that the caller does not have. */
+/** Moves all of the files to the trash or back, or none. Returns the ids of files that the account does not have there. */
 export async function trashFiles(
   api: Api,
   route: 'trashFiles' | 'restoreFiles',
@@ -100,7 +100,7 @@ async function refusedFiles(call: Promise<unknown>, status: number): Promise<str
   }
 }
 
-/** The header of a file that is in the trash. */
+/** Reads the header of a file in the trash. */
 export async function readTrashed(
   api: Api,
   fileId: string,
@@ -110,7 +110,7 @@ export async function readTrashed(
   return decodeParams(enc_params);
 }
 
-/** Gives a file its thumbnail. False if it has another one; the same one may be sent again. */
+/** Stores the thumbnail of a file. Returns false if the file has a different one; sending the same one again is fine. */
 export async function storeThumbnail(
   api: Api,
   fileId: string,
@@ -128,7 +128,7 @@ export async function storeThumbnail(
   }
 }
 
-/** The sealed thumbnail of a file; undefined if it has none, or is gone. */
+/** Reads the sealed thumbnail of a file; undefined if there is none or the file is gone. */
 export async function readThumbnail(
   api: Api,
   fileId: string,

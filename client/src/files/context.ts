@@ -4,7 +4,7 @@ import type { UploadOptions } from '../transfers/upload/options.ts';
 import type { Directories } from './directories.ts';
 import type { Tree } from './tree.ts';
 
-/** What operations on a tree work with. */
+/** Dependencies of operations on a tree. */
 export interface TreeContext extends OpenContext {
   directories: Directories;
   /** Lists the tree again. */
@@ -15,7 +15,7 @@ export interface TreeContext extends OpenContext {
 
 /** Options of operations on a tree. @public */
 export interface TreeOptions extends CallOptions {
-  /** The tree as the caller saw it; listed again by default. */
+  /** The tree as the caller saw it; fetched by default. */
   tree?: Tree | undefined;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
@@ -30,12 +30,15 @@ export interface FolderOptions
 
 /** @public */
 export interface MoveOptions extends TreeOptions {
-  /** An existing file becomes an older version; without it, an ExistsError is thrown. */
+  /** Turns an existing file into an older version; without this option, an ExistsError is thrown. */
   asVersion?: boolean | undefined;
 }
 
 /** @public */
 export interface CopyOptions extends MoveOptions {
-  /** Shared by the copies of one operation: maps ids of hard links to those of the copies, which are separate files. */
+  /**
+   * Pass the same map for all copies of one operation. It maps hard-link ids to those of the copies, which stay linked among themselves
+   * only.
+   */
   hardlinks?: Map<string, string> | undefined;
 }

@@ -1,4 +1,4 @@
-/** Directories of the server. They are one level deep, and named by the first part of the paths in them. */
+/** The server's directories. They are one level deep, and correspond to the first part of each path. */
 import { sealDirName } from '@szafa/format';
 import { cleanDirName } from '@szafa/protocol';
 import type { CallOptions } from '../call.ts';
@@ -10,7 +10,7 @@ import { dirNameOf } from './paths.ts';
 
 type DirOptions = CallOptions & { plain?: boolean | undefined };
 
-/** The directories of one account, read once and kept until they are listed again. */
+/** The directories of one account, cached until the next list. */
 export class Directories {
   readonly #context: OpenContext;
   #known: Promise<DirEntry[]> | undefined;
@@ -40,7 +40,7 @@ export class Directories {
     return dir_id;
   }
 
-  /** Returns the directory of this name, and creates it if needed; another device may be faster. */
+  /** Returns the directory of this name, creating it if needed. Another device may create it at the same time. */
   async ensure(name: string, options: DirOptions = {}): Promise<number> {
     const found = called(await this.list(options), name);
     if (found) return found.dirId;
@@ -54,7 +54,7 @@ export class Directories {
     }
   }
 
-  /** Removes a directory; its files move to the root. No error if another device has removed it. */
+  /** Removes a directory; its files move to the root. Does nothing if another device has removed it. */
   async remove(dirId: number, options?: CallOptions): Promise<void> {
     this.#known = undefined;
     await this.#context.api
@@ -64,7 +64,7 @@ export class Directories {
       });
   }
 
-  /** Returns the directory for a path, and creates it if needed; null is the root. */
+  /** Returns the directory for a path, creating it if needed; null is the root. */
   async ensureFor(path: string, { plain, signal }: DirOptions = {}): Promise<number | null> {
     const first = dirNameOf(path);
     if (first === undefined) return null;
@@ -79,7 +79,7 @@ export class Directories {
     return unlessAborted(making, signal);
   }
 
-  /** Takes no signal: many callers wait for one answer. */
+  /** Takes no signal because many callers share the answer. */
   #lookUp(): Promise<DirEntry[]> {
     const known = this.#known ?? this.list();
     this.#known = known;

@@ -1,13 +1,13 @@
 import { cleanFileName } from '@szafa/protocol';
 
 /**
- * Control characters, and characters that turn or hide text: they could command a terminal or deceive a reader. Joiners are allowed where
- * they are spelling: in Persian or Hindi, and in emoji.
+ * Control characters, and characters that reverse or hide text: they could control a terminal or deceive a reader. Joiners are allowed
+ * where spelling needs them: in Persian or Hindi, and in emoji.
  */
 const UNSHOWABLE =
   /[\p{Cc}\p{Co}\p{Cs}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}|(?<!\ufe0f|[^\p{ASCII}\p{Cf}\p{sc=Zinh}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])[\u200c\u200d]/gu;
 const SEGMENT_BYTES = 255;
-/** Room for a number in brackets. */
+/** Reserves space for a number in brackets. */
 const ROOM_BYTES = 10;
 
 /** Makes a name safe to show. In a page it must still be set as text, not as HTML. @public */
@@ -15,16 +15,19 @@ export function displayName(name: string): string {
   return name.toWellFormed().replace(UNSHOWABLE, '\ufffd');
 }
 
-/** Returns a plain name as the server stores it; undefined if nothing of it would be left. @public */
+/** Returns a plain name as the server would store it; undefined if nothing would be left of it. @public */
 export function plainNameOf(name: string): string | undefined {
   try {
     return cleanFileName(name);
   } catch {
-    return undefined; // the one rule it can break: an empty name
+    return undefined; // cleanFileName rejects only an empty name
   }
 }
 
-/** Splits a name into a safe relative path: never empty, never outside, nothing that a disk or a terminal would misread. @public */
+/**
+ * Splits a name into a safe relative path: never empty, never outside the folder, nothing that a disk or a terminal would misread.
+ * @public
+ */
 export function safeSegments(name: string): string[] {
   const segments = name
     .split('/')
@@ -34,12 +37,15 @@ export function safeSegments(name: string): string[] {
   return segments.length > 0 ? segments : ['unnamed'];
 }
 
-/** Shortens a segment so that it fits on every disk even with a number added. @public */
+/** Shortens a segment so that it fits on every disk even after a number is added. @public */
 export const withRoom = (segment: string) => shorten(segment, SEGMENT_BYTES - ROOM_BYTES);
 
-/** Returns the same text for names that some disk, such as FAT, treats as equal: case, spelling, invisible characters, final dots and blanks. @public */
+/**
+ * Maps names to the same text if some disk, such as FAT, treats them as equal: case, spelling, invisible characters, trailing dots and
+ * spaces. @public
+ */
 export function alike(name: string): string {
-  // Through lower case: the capital sharp s does not become SS otherwise.
+  // Lower case first: otherwise the capital sharp s does not become SS.
   return name
     .replace(/\p{DI}/gu, '')
     .replace(/(?<![. ])[. ]+$/, '')
@@ -48,9 +54,9 @@ export function alike(name: string): string {
     .toUpperCase();
 }
 
-/** Keeps the extension. */
+/** Shortens a segment but keeps its extension. */
 function shorten(segment: string, most = SEGMENT_BYTES): string {
-  // Encodes only what fits: a name from a link may have millions of letters.
+  // Encodes only the part that fits: a name from a link may have millions of characters.
   const fitting = (text: string, bytes: number) =>
     text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read);
   if (fitting(segment, most) === segment) return segment;
@@ -74,7 +80,7 @@ const PLAIN: Record<string, string> = {
 };
 const UNPLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'g');
 const BEYOND_ASCII = /[^\x00-\x7f]/gu;
-/** A cache by letter: a search folds ten thousand names at every key. */
+/** Caches folded letters: a search folds ten thousand names on every keystroke. */
 const folded = new Map<string, string>();
 const MOST_FOLDED = 10_000;
 
@@ -88,7 +94,7 @@ function foldLetter(letter: string): string {
   return plain;
 }
 
-/** Normalises a name for searching: accents and case do not matter. @public */
+/** Normalises a name for a search that ignores accents and case. @public */
 export function fold(text: string): string {
   return text.toLowerCase().replace(BEYOND_ASCII, foldLetter);
 }

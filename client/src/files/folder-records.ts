@@ -1,4 +1,4 @@
-/** Folder records: empty files whose path ends in a slash. They hold mode and times of a folder, and keep an empty one. */
+/** Folder records: empty files whose path ends in a slash. They store a folder's mode and times, and keep empty folders. */
 import type { Attributes } from '@szafa/format';
 import { ApiError, ConflictError } from '../errors.ts';
 import { type Version, versionsOf } from '../transfers/download/versions.ts';
@@ -36,7 +36,7 @@ export async function readAttributes(
   };
 }
 
-/** See `Szafa.recordFolder`: uploads the record, or seals it again if it differs. */
+/** See `Szafa.recordFolder`. Uploads a record, or reseals the existing one if it differs. */
 export async function recordFolder(
   context: TreeContext,
   path: string,
@@ -61,7 +61,7 @@ export async function recordFolder(
       signal,
     });
   } catch (error) {
-    // An append-only token may not change it, and another device may have changed it: then a newer record is uploaded.
+    // An append-only token may not change the record, or another device has just changed it: upload a newer record instead.
     const mayNot = error instanceof ApiError && error.kind === 'out-of-scope';
     if (!mayNot && !(error instanceof ConflictError)) throw error;
     await context.uploadMarker(`${path}/`, { ...options, after: found.metadata.gen });
@@ -69,14 +69,14 @@ export async function recordFolder(
   return 'changed';
 }
 
-/** Returns the records of folders that are not empty, which a list need not show. @public */
+/** Returns the records of non-empty folders, which a list need not show. @public */
 export function hiddenRecords<T extends Entry>(entries: readonly T[]): Set<T> {
   const folders = [...new Tree(entries).folders()];
   const full = folders.filter((folder) => folder.files.length + folder.folders.length > 0);
   return new Set(full.flatMap(({ markers }) => markers as T[]));
 }
 
-/** Returns the records of folders that are empty once these entries are removed. @public */
+/** Returns the records of folders that become empty when these entries are removed. @public */
 export function recordsLeft(tree: Tree, going: ReadonlySet<string>): Entry[] {
   const isGoing = (file: FileNode) => recordsOf(file).every(({ fileId }) => going.has(fileId));
   const emptied = tree.folders().filter((folder) => folder.count > 0 && tree.within(folder).every(isGoing));

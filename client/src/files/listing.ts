@@ -20,39 +20,39 @@ import { joinPath } from './paths.ts';
 export interface Entry {
   fileId: string;
   /**
-   * The path from the root: clean it with `displayName` or `safeSegments` before use. If it is not verified, it is the directory and the
-   * name that the server claims.
+   * The path from the root: sanitise it with `displayName` or `safeSegments` before use. If not verified, it consists of the directory
+   * and name that the server claims.
    */
   path: string;
-  /** The path below the server's directory; the whole path if it belongs to another directory. */
+  /** The path below the server's directory; the whole path if the file belongs elsewhere. */
   name: string;
-  /** Whether the path is authentic. Plain names, and names without a key here, are the server's claim. */
+  /** Whether the owner sealed this path. Plain names, and names for which there is no key, are only the server's claim. */
   verified: boolean;
-  /** The server has it in another directory than its path says. */
+  /** The server lists the file in another directory than its path says. */
   misplaced?: true;
-  /** Its place among the versions of its path, sealed with the path; absent if that is not verified. */
+  /** The age among versions of the path, sealed with the path; absent if the path is not verified. */
   age?: Age;
-  /** Bytes of the file with its padding; of its stored form if the name is not verified. */
+  /** Bytes of the file including padding; of its stored form if the name is not verified. */
   size: number;
   dirId: number | null;
   createdAt: string;
-  /** The name and the record do not belong together. */
+  /** Set if the name and the record do not belong together. */
   problem?: SzafaError;
   record: FileRecord;
 }
 
 /** The newest file of a path has the highest `gen`, then the latest `added`, then the greatest file id in its header. @public */
 export interface Age {
-  /** Counts the names that the file has had. */
+  /** Counts the names of the file so far. */
   rev: number;
   gen: number;
   /** Milliseconds since 1970, by the uploader's clock. */
   added: number;
-  /** Only if another file of the path has the same `gen` and `added`; the greater one is newer. */
+  /** Set only if another file of the path has the same `gen` and `added`; the greater tie is newer. */
   tie?: string;
 }
 
-/** A directory, its name opened. @public */
+/** A directory with its opened name. @public */
 export interface DirEntry {
   dirId: number;
   name: string;
@@ -64,14 +64,14 @@ export interface DirEntry {
 
 const PARALLEL = 8;
 
-/** Returns the server's name of the directory; '' for the root. */
+/** Returns the server's name of the record's directory; '' for the root. */
 const filedIn = ({ dir_id, dir_name }: FileRecord) => (dir_id ? (dir_name ?? '') : '');
 
 export function bindingOf(record: FileRecord) {
   return { totalSha256: record.sha256, storedSize: record.size, count: record.chunk_count };
 }
 
-/** @param sealed the content of its sealed name, if that opens */
+/** @param sealed the content of the sealed name, if it opens */
 function entryOf(record: FileRecord, dir: string, sealed?: ListedName): Entry {
   const { file_id: fileId, dir_id: dirId, created_at: createdAt, file_name } = record;
   if (!sealed) {
@@ -84,12 +84,12 @@ function entryOf(record: FileRecord, dir: string, sealed?: ListedName): Entry {
   const size = sizeOfStored(record.size, record.chunk_count);
   const age = { rev, gen, added };
   const entry: Entry = { fileId, path, name, verified: true, age, size, dirId, createdAt, record };
-  // Any file may be in the root: those of a deleted directory move there.
+  // Any file may be in the root, where files of deleted directories move.
   if (dir !== '' && !inPlace) entry.misplaced = true;
   return entry;
 }
 
-/** Opens a name with the known keys; undefined if none opens it or it is cut. */
+/** Opens a name with the known keys; undefined if none opens it. A truncated name is returned only with `cut`. */
 async function nameOf(
   { engine }: OpenContext,
   masters: Master[],
@@ -109,11 +109,11 @@ async function nameOf(
 interface ListOptions {
   signal?: AbortSignal | undefined;
   dirId?: number | undefined;
-  /** Fetch no headers: a path too long for the record ends with an ellipsis. */
+  /** Fetch no headers: a truncated path ends with an ellipsis. */
   cut?: boolean;
 }
 
-/** Opens names with the known keys. Only a name that none of them opens, or that is cut, needs a request for the file's header. */
+/** Opens names with the known keys. Fetches a file's header only if no key opens the name, or if the name is truncated. */
 export async function listEntries(
   context: OpenContext,
   pages: Iterable<FileRecord[]> | AsyncIterable<FileRecord[]>,
@@ -131,7 +131,7 @@ export async function listEntries(
     dirs.set(filed, known);
     return known;
   };
-  /** Opens all names of a page at once, without waiting for the page before. */
+  /** Opens all names of a page at once, without waiting for the previous page. */
   const add = async (page: FileRecord[], before: Promise<void>): Promise<void> => {
     const opening = unlocked ? page.map((record) => nameOf(context, masters, record, cut)) : [];
     const [names] = await Promise.all([Promise.all(opening), before]);
@@ -148,8 +148,8 @@ export async function listEntries(
   for await (const page of pages) {
     const before = last;
     last = add(page, before);
-    last.catch(() => {}); // awaited in the next round
-    // In a browser each step of opening a name is a message to another thread: two pages keep both busy.
+    last.catch(() => {}); // rejection is handled by the await in the next round
+    // In a browser each step of opening a name is a message to another thread; two pages in progress keep both threads busy.
     await before;
   }
   await last;
@@ -176,10 +176,10 @@ export async function listEntries(
   return left;
 }
 
-/** `rev` of the header, by file id, for files whose header has another name than the list. */
+/** File id to the `rev` of the header, for files whose header and record have different names. */
 type WrongNames = Map<string, number>;
 
-/** Whether the file may have been renamed or removed since the list was read; a new list shows it. */
+/** Whether the file may have been renamed or removed since the list was read; a fresh list tells. */
 const isDoubtful = ({ problem }: Entry) =>
   problem instanceof ConflictError || (problem instanceof ApiError && problem.kind === 'not-found');
 
@@ -198,9 +198,9 @@ async function entryFromHeader(
     if (kind === 'sealed') return entryOf(record, dir, header.metadata);
     const { name: path, rev } = header.metadata;
     const entry = { ...entryOf(record, dir), path, name: path };
-    // A plain name may look like a sealed one by chance; a sealed one of another record must not pass for it.
+    // A plain name may look like a sealed one by chance, but a name sealed for another record must not be accepted.
     if (kind === 'plain') return entry;
-    // A list read later can be older than the header only if the file was renamed once more.
+    // This list was read after the header, so a newer header is only plausible if the file was renamed once more.
     const isLater = rev > (wrong.get(record.file_id) ?? 0);
     wrong.set(record.file_id, rev);
     return { ...entry, problem: isLater ? new ConflictError([path]) : wrongNameError() };
@@ -211,7 +211,7 @@ async function entryFromHeader(
   }
 }
 
-/** Returns none if the password does not open the bag: the list is shown anyway, and each sealed file says why it does not open. */
+/** Returns no keys if the password does not open the bag: the list is still shown, and each sealed file has its own error. */
 async function mastersOf({ keys }: OpenContext, signal?: AbortSignal): Promise<Master[]> {
   if (!keys.unlocked) return [];
   try {

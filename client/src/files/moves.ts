@@ -8,7 +8,7 @@ import { isTaken, nextGen, nodeOf, planMoves, type Resealing } from './plan.ts';
 import { resealPaths } from './reseal-files.ts';
 import type { Folder, Tree } from './tree.ts';
 
-/** A file, with all its versions, and its new path. @public */
+/** A file to move, with all its versions, and its new path. @public */
 export interface Move {
   entry: Entry;
   path: string;
@@ -29,7 +29,7 @@ export async function rename(
   await resealPaths(context, planMoves(tree, nodes, options.asVersion), options);
 }
 
-/** See `Szafa.renameFolder`. With `asVersion` an existing folder is merged. */
+/** See `Szafa.renameFolder`. With `asVersion`, merges the folder into an existing one. */
 export async function renameFolder(
   context: TreeContext,
   from: string,
@@ -66,7 +66,7 @@ export async function makeFolder(
   await makeAt(context, path, options);
 }
 
-/** A first-level folder without attributes is only a directory of the server; any other needs a record. */
+/** Creates a folder. Without attributes, a first-level folder is just a directory on the server; any other folder needs a record. */
 async function makeAt(context: TreeContext, path: string, options: FolderOptions): Promise<void> {
   const { mode, mtime, signal } = options;
   const isPlain = mode === undefined && mtime === undefined;
@@ -109,7 +109,7 @@ async function cloneAs(
     const copy = { entry: { ...entry, fileId, dirId, record }, path, gen, attributes };
     await resealPaths(context, [copy], { signal });
   } catch (error) {
-    // Under its old path it would be an unwanted version.
+    // The copy still has the old path, where it would be an unwanted version.
     await api
       .call('deleteFile', { params: { file_id: fileId }, signal: AbortSignal.timeout(5_000) })
       .catch(() => {});
@@ -118,7 +118,7 @@ async function cloneAs(
   return fileId;
 }
 
-/** The server makes one copy of a file in a directory at a time; the next can be made once the copy has its name. */
+/** Copies a file into a directory. The server refuses a second copy there until the first one is renamed, so this retries. */
 async function cloneInto(
   { api }: TreeContext,
   fileId: string,

@@ -1,17 +1,17 @@
-/** Sealed paths: from the root, separated by `/`, compared code point by code point. */
+/** Sealed paths: they start at the root, use `/` as separator, and are compared code point by code point. */
 import { DIR_NAME_BYTES, utf8 } from '@szafa/format';
 import { limits } from '@szafa/protocol';
 import { NameError } from '../errors.ts';
 
-/** Names that are not allowed in a path: on a disk they lead elsewhere. */
+/** Segments that a path must not contain: on a disk they lead elsewhere. */
 const NO_SEGMENTS = new Set(['', '.', '..']);
 
-/** Returns the parts of an unchecked path, without those that are not allowed. @public */
+/** Splits an unchecked path and drops segments that are not allowed. @public */
 export function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => !NO_SEGMENTS.has(segment));
 }
 
-/** Returns a path that may be written. @throws NameError @public */
+/** Returns the path if it may be stored. @throws NameError @public */
 export function checkPath(path: string): string {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
   const wrong = (why: string) => new NameError(`${JSON.stringify(shown)} is no path: ${why}`);
@@ -27,12 +27,12 @@ export function checkPath(path: string): string {
   return path;
 }
 
-/** Returns the last part. @public */
+/** Returns the last segment. @public */
 export function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** Returns the path of the folder; '' is the root. @public */
+/** Returns the path of the containing folder; '' is the root. @public */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
@@ -50,12 +50,12 @@ export function numberedPath(path: string, number: number): string {
   return joinPath(parentOf(path), `${stem} (${number})${ending}`);
 }
 
-/** Returns the first part; '' for a path of one part. */
+/** Returns the first segment; '' for a path of one segment. */
 export function firstOf(path: string): string {
   return path.slice(0, Math.max(0, path.indexOf('/')));
 }
 
-/** Returns the path below the first part; the path itself if it has one part. */
+/** Returns the path below the first segment; the path itself if it has only one. */
 export function belowFirst(path: string): string {
   return path.slice(path.indexOf('/') + 1);
 }
@@ -65,17 +65,20 @@ export function isWithin(path: string, folder: string): boolean {
   return folder === '' || path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Returns the name of the server's directory for a path; undefined at the root, or if the name is too long. */
+/** Returns the name of the server's directory for a path; undefined for the root, or if the name is too long. */
 export function dirNameOf(path: string): string | undefined {
   const first = firstOf(path);
   return first !== '' && utf8(first).length <= DIR_NAME_BYTES ? first : undefined;
 }
 
-/** Whether a symbolic link stays in the first folder of its own path, or at the root beside it. No other is shared or packed. @public */
+/**
+ * Whether a symbolic link stays within the first folder of its own path, or at the root if it is there. Other links are neither shared
+ * nor packed. @public
+ */
 export function leadsWithin(path: string, target: string): boolean {
   if (target.startsWith('/')) return false;
   const parts = target.split('/').filter((part) => part !== '' && part !== '.');
-  // After a name, which may be a link itself, `..` leads anywhere.
+  // A `..` after a name could lead anywhere, since the name may be a link itself.
   const up = parts.lastIndexOf('..') + 1;
   const folders = path.split('/').length - 1;
   return parts.slice(0, up).every((part) => part === '..') && up < Math.max(folders, 1);

@@ -1,11 +1,11 @@
-/** Plans moves from the tree alone: what changes in each record, and whether the move is possible. */
+/** Plans moves using only the tree: the changes to each record, and whether the move is possible. */
 import { type AttributesChange, type Metadata, MOST_COUNTED } from '@szafa/format';
 import { ConflictError, ExistsError } from '../errors.ts';
 import type { Entry } from './listing.ts';
 import { parentOf } from './paths.ts';
 import type { FileNode, Tree } from './tree.ts';
 
-/** A record, and the changes to its metadata. */
+/** A record, and the planned changes to its metadata. */
 export interface Resealing {
   entry: Entry;
   path: string;
@@ -28,12 +28,12 @@ export function nodeOf(tree: Tree, entry: Entry): FileNode {
   return node;
 }
 
-/** Returns all records of a path: the versions, and those that only the server claims to be there. @public */
+/** Returns all records of a path: the versions, and files that only the server claims to be there. @public */
 export const recordsOf = ({ versions, unproven }: FileNode): Entry[] => [...versions, ...unproven];
 
 /** Gives each version its new path, and a `gen` that makes it newer than an existing file. @throws ExistsError */
 export function planMoves(tree: Tree, moves: readonly NodeMove[], asVersion = false): Resealing[] {
-  // Several versions of one file move once.
+  // Callers may pass several versions of one file; it moves once.
   const targets = new Map(moves.map(({ node, path }) => [node, path]));
   const real = [...targets]
     .map(([node, path]) => ({ node, path }))
@@ -63,7 +63,10 @@ export function nextGen(tree: Tree, path: string): number {
   return Math.min(tree.genOf(path) + 1, MOST_COUNTED);
 }
 
-/** Whether something is in the way of a file: a file (unless it becomes a version), a folder, or a file in place of a folder. */
+/**
+ * Whether a file cannot be placed at this path: a file is there (and must not become a version), a folder is there, or a parent is a
+ * file.
+ */
 export function isTaken(
   tree: Tree,
   path: string,

@@ -1,4 +1,4 @@
-/** Seals headers and names of files again and replaces them on the server. Volumes and file keys stay. */
+/** Reseals headers and names of files and replaces them on the server. Volumes and file keys stay the same. */
 import {
   type Bytes,
   defined,
@@ -33,7 +33,7 @@ export interface StoredFile {
 
 type Renamed = NamesBody['files'][number];
 
-/** A file that was sealed again, for the server to store. */
+/** A resealed file, to be stored on the server. */
 export interface ResealedFile extends Pick<StoredFile, 'inTrash'> {
   renamed: Renamed;
   /** `rev` of the new name. */
@@ -42,7 +42,7 @@ export interface ResealedFile extends Pick<StoredFile, 'inTrash'> {
 
 const PARALLEL = 8;
 
-/** Lists all files. The trash is read before and after the others, so that a file moved in between is in one of the lists. */
+/** Lists all files. Reads the trash before and after the others, so that a file moved in the meantime is in one of the lists. */
 export async function allFiles(
   { api }: OpenContext,
   signal?: AbortSignal,
@@ -57,7 +57,7 @@ export async function allFiles(
   return [...found.values()];
 }
 
-/** Fetches the header of a file, in the trash or not. */
+/** Fetches the header of a file, whether in the trash or not. */
 export const readStoredHeader = (
   { api }: OpenContext,
   { record, inTrash }: StoredFile,
@@ -65,20 +65,20 @@ export const readStoredHeader = (
 ): Promise<EncParams> =>
   inTrash ? readTrashed(api, record.file_id, { signal }) : readHead(api, record.file_id, signal);
 
-/** What a header is opened and sealed with. */
+/** A header, with the keys to open and reseal it. */
 export interface HeaderKeys {
   parsed: ParsedHeader;
-  /** Opens it. */
+  /** Opens the header. */
   master: Bytes;
-  /** Seals it. */
+  /** Seals the new header. */
   current: Master;
   change?: ((metadata: Metadata) => MetadataChange) | undefined;
 }
 
 /**
- * Seals the header and the name of a file again; a plain name stays.
+ * Reseals the header and the name of a file; a plain name stays.
  * @param before the header as it was read
- * @returns the `rev` in the header if its name is not that of the record: another device may have renamed the file
+ * @returns the header's `rev` if header and record have different names: another device may have renamed the file
  * @throws TamperedError if header and record belong to different files, or a later `rev` was seen
  */
 export async function resealFile(
@@ -108,7 +108,7 @@ export async function resealFile(
 export const digestOf = async ({ engine }: Pick<OpenContext, 'engine'>, { encParamsText }: EncParams) =>
   (await engine.sha256(utf8(encParamsText))).toHex();
 
-/** Stores resealed files. Returns the ids of those that have changed since they were read; all others are stored. */
+/** Stores resealed files. Returns the ids of files that have changed since they were read; all others are stored. */
 export async function storeResealed(
   { api, revs }: OpenContext,
   sealed: ResealedFile[],
@@ -122,7 +122,7 @@ export async function storeResealed(
       const changed = new Set(await renameFiles(api, body, { signal }));
       if (changed.size === 0) break;
       const rest = left.filter(({ file_id }) => !changed.has(file_id));
-      // A server that names none of them refuses all: it would be asked for ever.
+      // If the server names no file of this request, count all as refused: repeating the request would loop forever.
       const isNamed = rest.length < left.length;
       for (const { file_id } of left) if (!isNamed || changed.has(file_id)) refused.add(file_id);
       left = isNamed ? rest : [];
@@ -137,13 +137,13 @@ interface MovedFile {
   renamed: Renamed;
   entry: Entry;
   rev: number;
-  /** No header shows that a plain name is still in its place: another device may have moved it. */
+  /** The plain name could not be checked against a header, so another device may have moved the file. */
   doubtful?: boolean;
 }
 
 /**
- * Gives records other paths or attributes, up to a thousand in one transaction.
- * @throws ConflictError if a record is not as it was listed; its batch is not changed, earlier batches are
+ * Changes paths or attributes of records, up to a thousand in one transaction.
+ * @throws ConflictError if a record has changed since it was listed. Its batch is not stored, but earlier batches are
  */
 export async function resealPaths(
   context: TreeContext,
@@ -183,7 +183,7 @@ async function resealPath(
   const renamed = { file_id: fileId, dir_id: dirId, match: await digestOf(context, head) };
   const shownPath = dirId ? belowFirst(path) : path;
   if (!('szafa' in head.encParams)) {
-    // A file of another client has no path but its directory and its name.
+    // A file of another client has only its directory and name as a path.
     if (plainNameOf(shownPath) !== shownPath) {
       const message =
         'a file of another client can only be at the root, or in a folder there, under a plain name';
@@ -205,7 +205,7 @@ async function resealPath(
   const now = await nameKind(context, record, header.before);
   const kind = now === 'other' && (await hadName(context, record, header.before)) ? 'sealed' : now;
   if (kind === 'other') {
-    // Sealed by the owner, and later than the listed one: another device was faster.
+    // The owner sealed this header after the list was read: another device was faster.
     if (header.before.metadata.rev > (entry.age?.rev ?? 0)) throw new ConflictError([entry.path]);
     throw wrongNameError();
   }
@@ -222,12 +222,12 @@ async function resealPath(
   };
 }
 
-/** Whether a file with a plain name was listed at the path in its header. */
+/** Whether a file with a plain name was listed at the path that its header names. */
 function isInPlace({ path }: Entry, { name }: { name: string }): boolean {
   return path === plainNameOf(name) || path === joinPath(firstOf(name), plainNameOf(belowFirst(name)) ?? '');
 }
 
-/** Throws a ConflictError if the server has a file elsewhere than it was listed. */
+/** Throws a ConflictError if a file is no longer where it was listed. */
 async function requireUnmoved({ api }: TreeContext, files: MovedFile[], signal?: AbortSignal): Promise<void> {
   if (files.length === 0) return;
   const now = new Map(
@@ -243,12 +243,12 @@ async function requireUnmoved({ api }: TreeContext, files: MovedFile[], signal?:
 async function storeMoved({ api }: TreeContext, moved: MovedFile[], signal?: AbortSignal): Promise<void> {
   const files = moved.map(({ renamed }) => renamed);
   const changed = await renameFiles(api, { files }, { signal }).catch((error: unknown) => {
-    // Forbidden: another device has removed the directory that they go to.
+    // 403 means that another device has removed the target directory.
     const isGone = error instanceof ApiError && error.kind === 'forbidden';
     throw isGone ? new ConflictError(moved.map(({ entry }) => entry.path)) : error;
   });
   if (changed.length === 0) return;
-  // After a lost answer a repeated request is refused too, but then the new headers are there.
+  // A repeated request after a lost answer is refused too, but then the server already has the new headers.
   const others: string[] = [];
   await forEach(moved, PARALLEL, async ({ renamed, entry }) => {
     try {

@@ -1,7 +1,7 @@
 /**
- * Seals everything under the newest master key that is under an earlier one: headers and names of files, in the trash too, directory names,
- * and the owner's records of shares. Requests cannot be sealed again and are ended. Each batch is stored as a whole, and the list shows
- * what is done: after an interruption the next run does the rest.
+ * Reseals everything under earlier master keys under the newest one: headers and names of files (also in the trash), directory names, and
+ * the owner's records of shares. Requests cannot be resealed and are ended. Each batch is stored as a whole, and the names in the list
+ * show what is done, so that an interrupted run can be repeated.
  */
 import {
   bytesOf,
@@ -33,12 +33,12 @@ import {
 
 export interface ResealOptions {
   signal?: AbortSignal | undefined;
-  /** Ids and names, as in `Resealed.failed`, that the owner accepts although they are under a retired master key. */
+  /** Ids and names from `Resealed.failed` that the owner accepts although they are under a retired master key. */
   accept?: ReadonlySet<string> | undefined;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** What `Szafa.reseal` did. @public */
+/** The result of `Szafa.reseal`. @public */
 export interface Resealed {
   /** Epoch of the newest master key. */
   epoch: number;
@@ -46,28 +46,30 @@ export interface Resealed {
   dirs: number;
   /** Owner's records of links and of shares with accounts. */
   shares: number;
-  /** Open requests under an earlier master key, which were ended: anyone who has that key could read what still came. */
+  /** Open requests under an earlier master key, which were ended: anyone who has that key could read later deliveries. */
   requests: number;
-  /** What stays under an earlier master key because it does not open or the server refused it: file, share or request id, or folder name. */
+  /**
+   * Items that stay under an earlier master key because they do not open or the server refused them. `about` is an id or a folder name.
+   */
   failed: { about: string; error: SzafaError }[];
 }
 
-/** What a run knows. */
+/** The state of one run. */
 interface Run {
   /** Newest first, retired ones included. */
   masters: Master[];
   floor: number;
   accept: ReadonlySet<string>;
-  /** By file id: `rev` of the header, if the list had another name. */
+  /** File id to the `rev` of the header, for files whose header and record have different names. */
   wrongNames: Map<string, number>;
   result: Resealed;
   signal: AbortSignal | undefined;
 }
 
 const PARALLEL = 8;
-/** Small, so that an interrupted batch costs little. */
+/** Small, so that an interruption loses little work. */
 const BATCH = Math.min(limits.filesPerBatch, 500);
-/** Attempts at files that another device keeps changing. */
+/** Attempts to reseal files that another device keeps changing. */
 const MOST_ROUNDS = 3;
 
 export async function reseal(
@@ -89,14 +91,14 @@ export async function reseal(
       const batch = found.slice(at, at + BATCH);
       const { sealed, gone, done } = await resealBatch(context, run, batch);
       const refused = await storeResealed(context, sealed, signal);
-      // A refused file that needs nothing now was stored by an attempt whose answer was lost.
+      // A refused file that is now up to date was stored by an attempt whose answer was lost.
       const doneBefore = done.filter((id) => refusedBefore.has(id));
       result.files += sealed.length - refused.size + doneBefore.length;
       for (const id of refused) refusedBefore.add(id);
       for (const id of [...gone, ...refused]) changed.add(id);
       if (round === 1) onProgress?.(at + batch.length, total);
     }
-    // Listed again: removed files need nothing.
+    // List again to skip files that were removed.
     const now = changed.size === 0 ? [] : await allFiles(context, signal);
     found = now.filter(({ record }) => changed.has(record.file_id));
     if (round < MOST_ROUNDS) continue;
@@ -111,8 +113,8 @@ export async function reseal(
 }
 
 /**
- * A server that does not know requests or shares has none. What it offers does not tell: if sharing is turned off, they continue once
- * it is turned on again.
+ * Returns `none` if the server has no such route. The server's list of features would not do: while sharing is turned off, its shares and
+ * requests still exist.
  */
 const unlessUnknown =
   <T>(none: T) =>
@@ -121,7 +123,10 @@ const unlessUnknown =
     throw error;
   };
 
-/** Reseals those of a batch that are under an earlier master key. Returns also the ids of files that are gone, and of those that need nothing. */
+/**
+ * Reseals files of a batch that are under an earlier master key. Also returns the ids of files to look up again, and of files that need
+ * nothing.
+ */
 async function resealBatch(
   context: OpenContext,
   run: Run,
@@ -147,13 +152,16 @@ async function resealBatch(
 }
 
 const isGone = (error: unknown) => error instanceof ApiError && error.kind === 'not-found';
-/** Whether an error concerns one item only; any other would fail the rest as well. */
+/** Whether an error concerns one item only; any other error would affect all items. */
 const isAboutOne = (error: unknown): error is SzafaError =>
   error instanceof SzafaError &&
   (/^(tampered|unsupported|name)$/.test(error.code) || isGone(error)) &&
   !(error instanceof TamperedError && error.aboutKeys);
 
-/** Returns undefined for a file under the newest master key or of another client; `renamed` if another device renamed it since the list. */
+/**
+ * Returns undefined for a file under the newest master key or of another client; `renamed` if another device renamed it after the list
+ * was read.
+ */
 async function resealOne(
   context: OpenContext,
   { masters, floor, accept, wrongNames, signal }: Run,
@@ -161,7 +169,7 @@ async function resealOne(
 ): Promise<ResealedFile | 'renamed' | undefined> {
   const { engine, keys } = context;
   const { record } = file;
-  // A delivery is under no master key before the owner accepts it, whatever the visitor wrote.
+  // A delivery has no master key until the owner accepts it; its content is up to the visitor.
   if (deliveredBy(record.file_name) !== undefined) return undefined;
   const [current, ...earlier] = masters as [Master, ...Master[]];
   const nameBy = ({ key }: Master) => openFileName(engine, key, record.file_name, bindingOf(record));
@@ -174,7 +182,7 @@ async function resealOne(
   const parsed = parseHeader(before.encParams);
   const retired = parsed.epoch < floor;
   if (retired && !accept.has(record.file_id)) {
-    // The name helps the owner to decide, but anyone who has a retired key can have written it.
+    // The name helps the owner decide, but anyone who has a retired key could have written it.
     const names = await Promise.all(earlier.map(nameBy));
     const name = names.find((one) => one !== undefined)?.name ?? record.file_name;
     throw new RetiredKeyError(parsed.epoch, JSON.stringify(name));
@@ -182,13 +190,13 @@ async function resealOne(
   const accepted = retired ? masters.find(({ epoch }) => epoch === parsed.epoch)?.key : undefined;
   const master = accepted ?? (await keys.master(parsed.epoch, signal));
   if (parsed.epoch >= current.epoch) {
-    // Done, or sealed under a newer key of another process. The header must prove it.
+    // Already done, or sealed by another process under a newer key. The header must prove it.
     checkRecord(record, await describeFile(engine, parsed, master));
     return undefined;
   }
   const next = await resealFile(context, file, before, { parsed, master, current });
   if (!('otherRev' in next)) return next;
-  // The list may be older than the header. A list read later can only be if the file was renamed once more.
+  // The list may be older than the header. If this happens again with a fresh list, the file must have been renamed once more.
   if (next.otherRev <= (wrongNames.get(record.file_id) ?? 0)) throw wrongNameError();
   wrongNames.set(record.file_id, next.otherRev);
   return 'renamed';
@@ -213,7 +221,7 @@ async function resealDirs({ api, engine }: OpenContext, run: Run): Promise<void>
         await api.call('renameDir', { params: { dir_id }, body: { name: next, match: name }, signal });
         result.dirs++;
       } catch (error) {
-        // Removed, renamed, or created again under the same name.
+        // The directory was removed or renamed, or the new name already exists.
         if (!hasStatus(error, 404, 409, 412)) throw error;
         if (error.status === 409) result.failed.push({ about: opened, error });
       }
@@ -222,7 +230,9 @@ async function resealDirs({ api, engine }: OpenContext, run: Run): Promise<void>
   }
 }
 
-/** Ends requests under earlier master keys: their keys derive from the master key and are in their links. */
+/**
+ * Ends requests under earlier master keys. They cannot be resealed: their keys derive from the master key and are part of their links.
+ */
 async function endRequests({ api }: OpenContext, { result, signal }: Run): Promise<void> {
   const none = { requests: [] as ListedRequest[] };
   const { requests } = await api.call('listRequests', { signal }).catch(unlessUnknown(none));

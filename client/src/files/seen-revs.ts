@@ -3,11 +3,11 @@ import { type SzafaError, TamperedError } from '../errors.ts';
 /** Stores the highest `rev` of each renamed file of an account, by file id. @public */
 export interface RevStore {
   load(): Promise<ReadonlyMap<string, number>>;
-  /** Adds to the stored ones; the higher of two counts. */
+  /** Adds to the stored revs; keeps the higher of two values. */
   save(revs: ReadonlyMap<string, number>): Promise<void>;
 }
 
-/** By account. @public */
+/** @public */
 export interface RevStores {
   of(username: string): RevStore;
 }
@@ -32,7 +32,7 @@ export class SeenRevs {
     return older(await this.#load(), fileId, rev);
   }
 
-  /** Sets `problem` of entries that are older than before, and remembers the others. */
+  /** Sets `problem` of entries that are older than before, and remembers the revs of the others. */
   async see(entries: Listed[]): Promise<void> {
     const seen = await this.#load();
     const later = new Map<string, number>();
@@ -46,7 +46,7 @@ export class SeenRevs {
     await this.#remember(seen, later);
   }
 
-  /** Remembers files that this device renamed. */
+  /** Remembers the new revs of files that this device renamed. */
   async note(revs: ReadonlyMap<string, number>): Promise<void> {
     const seen = await this.#load();
     await this.#remember(seen, new Map([...revs].filter(([fileId, rev]) => rev > (seen.get(fileId) ?? 1))));
@@ -55,7 +55,7 @@ export class SeenRevs {
   async #remember(seen: Map<string, number>, later: Map<string, number>): Promise<void> {
     if (later.size === 0) return;
     for (const [fileId, rev] of later) seen.set(fileId, rev);
-    // A store that cannot be written must not block the files; this session remembers anyway.
+    // A store that cannot be written must not block access to the files; this session still remembers.
     await this.#store?.save(later).catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** Thumbnails, sealed beside their files; the header has the digest of the right one. */
+/** Thumbnails are sealed and stored beside their files; the header of a file has the digest of its thumbnail. */
 
 import { type Bytes, openHeader, openThumbnail, sealThumbnail } from '@szafa/format';
 import { decodeEncParams, limits, type ReadThumbnail, RuleError } from '@szafa/protocol';
@@ -10,13 +10,13 @@ import type { TreeContext } from './context.ts';
 import type { Entry } from './listing.ts';
 import { resealPaths } from './reseal-files.ts';
 
-/** The thumbnail of a file, if it has one, or why it is not shown. @public */
+/** The thumbnail of a file, or the reason why it is not shown. Both are absent if the file has none. @public */
 export interface Thumbnail {
   bytes?: Bytes;
   problem?: SzafaError;
 }
 
-/** See `Szafa.thumbnails`. Files that are gone are left out. */
+/** See `Szafa.thumbnails`. Skips files that are gone. */
 export async function readThumbnails(
   context: TreeContext,
   entries: readonly Entry[],

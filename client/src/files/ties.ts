@@ -1,4 +1,4 @@
-/** Finds the newest of files with the same path, `gen` and `added`. The list has nothing more, so their headers are opened. */
+/** Finds the newest of files with the same path, `gen` and `added`. Their order is only in their headers. */
 
 import { ApiError, SzafaError } from '../errors.ts';
 import { forEach } from '../pool.ts';
@@ -9,10 +9,10 @@ import { tieOf } from './newest.ts';
 import { pathIn } from './tree.ts';
 
 const PARALLEL = 8;
-/** Greater than any id: a file that does not open may be the newest, and must be seen. */
+/** Sorts above any id: a file that does not open may be the newest, and must not be hidden. */
 const UNKNOWN = '~';
 
-/** Sets `age.tie` of files that need one. Makes no request if there are none, as usual. */
+/** Sets `age.tie` of files that need one. Usually there are none, and no request is made. */
 export async function breakTies(
   context: OpenContext,
   entries: readonly Entry[],
@@ -29,7 +29,7 @@ export async function breakTies(
       entry.age!.tie = tieOf(fileId, entry.record);
     } catch (error) {
       if (!(error instanceof SzafaError) || error.code === 'network') throw error;
-      // Removed since it was listed, so not the newest.
+      // The file was removed after it was listed, so it is not the newest.
       if (error instanceof ApiError && error.kind === 'not-found') return;
       if (error instanceof ApiError) throw error;
       entry.age!.tie = UNKNOWN;

@@ -9,7 +9,7 @@ import { checkPath } from './paths.ts';
 import { recordsOf } from './plan.ts';
 import type { FileNode } from './tree.ts';
 
-/** A file in the trash. A long path is cut, since its header cannot be read before it is restored. @public */
+/** A file in the trash. A long path is truncated: the whole path is in the header, which the list does not fetch. @public */
 export interface TrashEntry extends Entry {
   trashedAt: string;
   /** When the server may delete it. */
@@ -88,7 +88,7 @@ export async function emptyTrash(
   return removed;
 }
 
-/** See `Szafa.removeFolder`. Removes the directory too: restored files bring their paths back. */
+/** See `Szafa.removeFolder`. Removes the directory too: restoring a file brings its path back. */
 export async function removeFolder(
   context: TreeContext,
   path: string,
@@ -98,7 +98,7 @@ export async function removeFolder(
   const folder = tree.folder(checkPath(path));
   if (!folder) throw new ConflictError([path]);
   const files = [...tree.within(folder)].flatMap(recordsOf);
-  // A file that the server shows under an earlier path is in another folder by now.
+  // The server returned an earlier path of this file, which is in another folder by now.
   const replayed = files.find(({ verified, problem }) => verified && problem);
   if (replayed) throw replayed.problem;
   const markers = [...tree.foldersWithin(folder)].flatMap((inner) => inner.markers);

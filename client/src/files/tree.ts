@@ -1,4 +1,4 @@
-/** The files of an account as a tree, made from one list. It makes no requests and never changes. */
+/** The files of an account as a tree, built from one list. A tree is immutable and makes no requests. */
 import { limits } from '@szafa/protocol';
 import type { SzafaError } from '../errors.ts';
 import type { DirEntry, Entry } from './listing.ts';
@@ -8,13 +8,16 @@ import { lastOf, numberedPath, parentOf, segmentsOf } from './paths.ts';
 /** A file with its earlier versions. @public */
 export interface FileNode {
   path: string;
-  /** The last part of the path. */
+  /** The last segment of the path. */
   name: string;
   /** The newest of the versions. */
   entry: Entry;
-  /** Newest first by their sealed names; unverified files in the order of the server. */
+  /** Newest first by their sealed ages; unverified files in the server's order. */
   versions: Entry[];
-  /** Files at this path by the server's claim only, beside verified ones, which they never replace. Empty if the node is not verified. */
+  /**
+   * Unverified files that the server claims to be at this path. They never replace verified ones. Empty if the node itself is not
+   * verified.
+   */
   unproven: Entry[];
   size: number;
   createdAt: string;
@@ -30,25 +33,25 @@ export interface Folder {
   /** Sorted by name, like the files. */
   folders: Folder[];
   files: FileNode[];
-  /** Bytes of all files below, at any depth, the newest version of each. */
+  /** Bytes of all files at any depth, counting the newest version of each. */
   size: number;
-  /** Number of these files. */
+  /** Number of files at any depth. */
   count: number;
-  /** The server's directory of this name, at the first level only. */
+  /** The server's directory of this name; first-level folders only. */
   dirId?: number;
-  /** The name of that directory is verified. */
+  /** The name of the directory is verified. */
   sealed?: true;
-  /** Its records, which keep it when it is empty. */
+  /** Folder records, which keep the folder when it is empty. */
   markers: Entry[];
 }
 
 const UNNAMED = 'unnamed';
-/** Replaces a slash. */
+/** Replaces slashes beyond the depth limit. */
 const DEEPER = '⧸';
-/** Longest path of a directory and a plain name. A longer claim of the server must not make a tree of a million folders. */
+/** Longest valid path of a directory and a plain name. Longer claims are cut, or a server could create a million folders. */
 const MOST_UNPROVEN = limits.dirNameChars + 1 + limits.fileNameChars;
 
-/** Matches paths with parts that are not allowed; a quick test, since lists have thousands of paths. */
+/** Matches paths with segments that are not allowed. A fast test, since lists have thousands of paths. */
 const ODD = /(^|\/)\.{0,2}(\/|$)/;
 
 const newFolder = (path: string): Folder => ({
@@ -58,13 +61,13 @@ const newFolder = (path: string): Folder => ({
 
 const byCode = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-/** Returns the path in the tree: without empty parts, `.` and `..`, whatever was sealed or the server claims. */
+/** Returns the path in the tree: without empty segments, `.` and `..`, which a sealed or claimed path may contain. */
 export function pathIn({ path, verified }: Entry): string {
   const told = verified ? path : path.slice(0, MOST_UNPROVEN);
   return notTooDeep(ODD.test(told) ? segmentsOf(told).join('/') || UNNAMED : told);
 }
 
-/** Limits the depth: the name gets the parts beyond the limit, since each part would be a folder. */
+/** Limits the depth, since each segment creates a folder: joins the segments beyond the limit into the name. */
 function notTooDeep(path: string): string {
   if (path.length <= 2 * limits.pathParts) return path;
   let at = -1;
@@ -79,7 +82,7 @@ function isMarker({ path, verified, size }: Entry): boolean {
   return verified && size === 0 && path.endsWith('/');
 }
 
-/** Keeps the order of the server, which should be newest first, if neither is newer. */
+/** Keeps the server's order, normally newest first, for entries without an age. */
 const byAge = ({ age: a }: Entry, { age: b }: Entry) => (a && b ? newestFirst(a, b) : 0);
 
 function ranked(same: Entry[]): Pick<FileNode, 'versions' | 'unproven'> {
@@ -142,12 +145,12 @@ export class Tree {
     for (const { files } of this.foldersWithin(folder)) yield* files;
   }
 
-  /** Yields the folder and those in it, at any depth. */
+  /** Yields the folder and all folders in it, at any depth. */
   *foldersWithin(folder: Folder): Generator<Folder> {
     const left = [folder];
     for (let next = left.pop(); next; next = left.pop()) {
       yield next;
-      // One by one: a call cannot take as many arguments as a folder may have folders.
+      // Pushed one by one: a folder may have more subfolders than a call can take arguments.
       for (const inner of next.folders) left.push(inner);
     }
   }
@@ -199,7 +202,7 @@ export class Tree {
   }
 
   #sum(): void {
-    // Parents were created before their children.
+    // Maps keep insertion order, and parents were added before their children.
     for (const folder of [...this.#folders.values()].reverse()) {
       folder.folders.sort(byCode);
       folder.files.sort(byCode);
@@ -213,7 +216,7 @@ export class Tree {
   }
 }
 
-/** Returns the path, with the first free number if it is taken. @public */
+/** Returns the path, with the first free number appended if it is taken. @public */
 export function freePath(tree: { has(path: string): boolean }, path: string): string {
   let free = path;
   for (let number = 2; tree.has(free); number++) free = numberedPath(path, number);

@@ -1,15 +1,18 @@
 import { equalsNullable, type Sql, type Value } from '../platform/sql/sql.ts';
 import { markAccountStale } from '../upkeep/documents-table.ts';
 
-/** The account as the request saw it; the change is made only if it is still so. */
+/** The account as the request read it. An update applies only if none of these values has changed since. */
 export interface AccountBefore {
   username: string;
   passwordHash: string;
-  /** Undefined: it had none. */
+  /** Undefined if the account had no keys. */
   keys: string | undefined;
 }
 
-/** Makes a change that replaces keys. Returns the account id; undefined if the account has changed since `before`. */
+/**
+ * Updates an account and marks its document stale. Returns the account id; undefined if the account has changed since
+ * `before`.
+ */
 export async function updateAccount(
   tx: Sql,
   { username, passwordHash, keys }: AccountBefore,

@@ -1,9 +1,9 @@
-/** SQL that other features' queries share: who a token belongs to, and whether an account still exists. */
+/** SQL shared by the queries of other features: the account behind a token, and whether that account still exists. */
 import type { TokenGrant } from '@szafa/protocol';
 import type { Dialect, Sql } from '../platform/sql/sql.ts';
 import { accountGone } from './refusals.ts';
 
-/** Account ids of owners that are no registered users: the administrator, and nobody. */
+/** Account ids of owners that are not registered users: the administrator, and "no owner". */
 export const ADMIN_ACCOUNT = 'admin';
 export const NO_ACCOUNT = 'none';
 export const isAdmin = (accountId: string) => accountId === ADMIN_ACCOUNT;
@@ -12,13 +12,13 @@ export const isAdmin = (accountId: string) => accountId === ADMIN_ACCOUNT;
 export const isUsable = (account: string) =>
   `${account}.deleting_since IS NULL AND ${account}.disabled_at IS NULL`;
 
-/** Selects an account that is not being deleted, and keeps it so until the transaction ends. */
+/** Selects an account that is not being deleted, and locks it so that no deletion can begin until the transaction ends. */
 export const liveAccount = ({ forShare }: Dialect) =>
   `SELECT 1 FROM accounts WHERE account_id = ? AND deleting_since IS NULL ${forShare}`;
 
 /**
- * Every transaction that creates something for an account starts with this: a request may take an hour, and its account may
- * be deleted by then, or its name belong to somebody else.
+ * Every transaction that creates something for an account calls this first: a request may take an hour, and in that time the
+ * account may be deleted and its name registered by somebody else.
  */
 export async function requireLiveAccount(tx: Sql, accountId: string): Promise<void> {
   if (isAdmin(accountId)) return;
@@ -32,18 +32,18 @@ export interface SessionRow {
   account_id: string;
   used_at: number;
   scope: TokenGrant['scope'];
-  /** The only directory it may use; null: all. */
+  /** The only directory that the token may use; null means all. */
   only_dir: number | null;
-  /** Null: it expires when unused. */
+  /** Null if the session has no fixed expiry and ends when unused. */
   expires_at: number | null;
-  /** Since when an operator has disabled the account. */
+  /** When an operator disabled the account. */
   disabled_at: number | null;
-  /** The account's own limits in bytes per second, on each node. */
+  /** Limits set for this account, in bytes per second on each node. */
   upload_rate: number | null;
   download_rate: number | null;
 }
 
-/** The columns of `SessionRow`, with `s` for the session and `c` for its account. */
+/** The columns of `SessionRow`, where `s` is the session and `c` its account. */
 export const SESSION = `s.id AS session_id, s.username, s.account_id, s.used_at, s.scope, s.dir_id AS only_dir, s.expires_at,
   c.disabled_at, c.upload_rate, c.download_rate`;
 export const SESSIONS = 'sessions s JOIN accounts c ON c.account_id = s.account_id';
@@ -63,6 +63,6 @@ export interface Lookup<T> {
   /** The system token has no session. */
   admin: () => Promise<T>;
   session: (tokenHash: string) => Promise<(SessionRow & T) | undefined>;
-  /** On routes for visitors: the upload this token belongs to, if it is the one in the request. */
+  /** On routes for visitors: finds the upload that this token belongs to, if the request names the same upload. */
   visitor?: (tokenHash: string, now: number) => Promise<(SessionRow & T) | undefined>;
 }

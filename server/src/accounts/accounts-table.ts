@@ -9,13 +9,13 @@ import { endAlone, hasPasskeys, type UsedFactor, usePasskey } from './factors-ta
 import { useInvitation } from './invitations-table.ts';
 import { endLongestUnused, endSessions, insertSession, type LoginSession } from './sessions-table.ts';
 
-/** Failed logins, and the time of the last one; for a whole address the time of the first one in its window. */
+/** Failed logins and the time of the last one. For an address as a whole, `failed_at` is the first failure in its window. */
 export interface Failures {
   failures: number;
   failed_at: number;
 }
 
-/** Stands for all names of an address together; no account has it. */
+/** In place of a username: counts failures of all names from an address. No account can have this name. */
 const ANY_NAME = '';
 
 const NEW_COLUMNS = [
@@ -54,14 +54,14 @@ export interface Credentials {
   recovery_hash: string | null;
   keys: string | null;
   disabled_at: number | null;
-  /** The secret of the codes, and the step of the last one accepted; null: codes are off. */
+  /** The TOTP secret and the step of the last accepted code; null if codes are off. */
   totp_secret: string | null;
   totp_step: number | null;
-  /** The account's own limit of failed logins in a row. */
+  /** This account's limit of failed logins in a row, if an operator has set one. */
   login_attempts: number | null;
 }
 
-/** A password and the keys that it opens, which change together. */
+/** A password and the key bag that it opens; the two always change together. */
 export interface NewSecrets {
   passwordHash: string;
   keys: string | undefined;
@@ -69,7 +69,7 @@ export interface NewSecrets {
   recoveryHash: string | undefined;
 }
 
-/** Null leaves the recovery key as it is. */
+/** Null keeps the current recovery key. */
 const SET_RECOVERY = 'recovery_hash = COALESCE(?, recovery_hash)';
 
 export class AccountsTable extends Queries {
@@ -143,7 +143,7 @@ export class AccountsTable extends Queries {
       const set = `keys = ?, identity = COALESCE(?, identity), ${SET_RECOVERY}`;
       const accountId = await updateAccount(tx, before, set, keys, identity, recoveryHash);
       if (accountId === undefined) return false;
-      // A recovery that was begun with the old recovery key must not finish.
+      // A recovery started with the old recovery key must not finish.
       if (recoveryHash !== null) await endRecoveries(tx, accountId);
       await recordAudit(tx, { at: now, account: before.username, action: 'keys replaced' });
       return true;
@@ -178,7 +178,8 @@ export class AccountsTable extends Queries {
     return this.sql.transaction(async (tx) => {
       const [code, passkey] = used && 'step' in used ? [used, undefined] : [undefined, used];
       const own = 'username = ? AND password_hash = ? AND deleting_since IS NULL';
-      // Locked: a change of password that waits here ends this session as well, and no passkey is added in between.
+      // Locks the account: a password change waiting for this lock will end this session too, and no passkey can be added in
+      // between.
       const [row] = code
         ? await tx.execute<{ account_id: string }>(
             `UPDATE accounts SET totp_step = ? WHERE ${own}
@@ -201,7 +202,7 @@ export class AccountsTable extends Queries {
     });
   }
 
-  /** Failed logins in a row of this name from this address, and of all names from there. */
+  /** Returns the failed logins in a row for this name from this address, and the failed logins of all names from this address. */
   async failures(username: string, address: string): Promise<{ ofName: Failures; ofAddress: Failures }> {
     const rows = await this.sql.query<Failures & { username: string }>(
       `SELECT username, failures, failed_at FROM login_failures
@@ -215,7 +216,7 @@ export class AccountsTable extends Queries {
     return { ofName: of(username), ofAddress: of(ANY_NAME) };
   }
 
-  /** The count of the whole address starts again after `windowMs`. */
+  /** Counts a failed login. The count of the address as a whole starts again after `windowMs`. */
   async countFailure(username: string, address: string, now: number, windowMs: number): Promise<void> {
     const old = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at <= ?`;
     const recent = `login_failures.username = '${ANY_NAME}' AND login_failures.failed_at > ?`;
@@ -239,7 +240,7 @@ export class AccountsTable extends Queries {
   }
 }
 
-/** Makes the tokens of recoveries that have begun invalid. */
+/** Invalidates the tokens of recoveries in progress. */
 export async function endRecoveries(tx: Sql, accountId: string): Promise<void> {
   await tx.execute('DELETE FROM recovery_tokens WHERE account_id = ?', accountId);
 }

@@ -65,7 +65,7 @@ export class Accounts {
     return { username, token };
   }
 
-  /** Returns the hash of a valid invitation. Checked before the password is hashed, which takes long. */
+  /** Returns the hash of a valid invitation. Runs before the password is hashed, because hashing is slow. */
   async #checkInvitation(invite: string | undefined): Promise<string | undefined> {
     const { metadata, settings, now } = this.#deps;
     if (invite === undefined) {
@@ -84,14 +84,14 @@ export class Accounts {
     const wrong = new ApiError(401, 'wrong username or password');
     const attempt = { username, secret: body.password, factor: { code: body.code, passkey: body.passkey } };
     return loginCheck.checkSecret(attempt, address, wrong, async ({ account, before, used }) => {
-      // Not if the password was changed since, or another login used the code or answered the challenge.
+      // Fails if the password has been changed since, or another login has used this code or challenge.
       if (!(await metadata.accounts.openSession(username, before.passwordHash, session, now(), used)))
         throw used ? await loginCheck.usedFactorError(account, 401) : wrong;
       return { username, token };
     });
   }
 
-  /** The KDF profile of an account, for anyone who asks; a name that nobody has gets the same answer. */
+  /** Returns the KDF profile of an account to anyone. An unknown name gets an answer too, so that it reveals nothing. */
   async profile(username: string): Promise<number> {
     return profileIn(await this.#deps.metadata.accounts.keys(loginName(username)));
   }
@@ -105,8 +105,8 @@ export class Accounts {
   }
 
   /**
-   * Stores the first key bag, or replaces it; returns the new ETag. A token alone is not enough: with a stolen one the owner
-   * could be locked out for good.
+   * Stores the first key bag or replaces the current one; returns the new ETag. Requires the password: with only a stolen
+   * token, an attacker could otherwise lock the owner out for good.
    */
   async replaceKeys(
     caller: Caller,
@@ -126,7 +126,10 @@ export class Accounts {
     });
   }
 
-  /** Sets a new password and the keys that it opens, and ends all other sessions. Returns the keys' ETag, if there are any. */
+  /**
+   * Sets a new password and the key bag it opens, and ends all other sessions. Returns the ETag of the key bag, if there is
+   * one.
+   */
   async changePassword(caller: Caller, body: PasswordBody, condition: KeysCondition, address: LoginAddress) {
     const { metadata, now, loginCheck } = this.#deps;
     const { username, token } = caller;
@@ -137,7 +140,7 @@ export class Accounts {
       const expected = before.keys;
       if (expected !== undefined && condition.isMissing) throw conditionMissing();
       condition.check(expected);
-      // The new password would not open the old keys; the first keys are stored by replaceKeys.
+      // The new password would not open the old keys. The first key bag of an account is stored by replaceKeys.
       if (expected !== undefined && body.keys === undefined)
         throw new ApiError(400, 'this account has keys: send those that the new password opens');
       if (expected === undefined && body.keys !== undefined) throw keysChanged(expected);
@@ -152,7 +155,7 @@ export class Accounts {
     });
   }
 
-  /** Begins to delete the account: nobody can use it from now on. `AccountDeletion` removes what it has. */
+  /** Starts deleting the account: from now on nobody can use it. `AccountDeletion` then removes its data. */
   async leave(caller: Caller, { password }: LeaveBody, address: LoginAddress): Promise<PendingDeletion> {
     const { metadata, now, loginCheck } = this.#deps;
     return loginCheck.checkPassword(caller, password, address, async ({ before }) => {
@@ -204,13 +207,13 @@ export class Accounts {
   }
 }
 
-/** A recovery key opens the key bag: without one there is nothing to recover. */
+/** Rejects a recovery key without a key bag: there would be nothing for it to open. */
 function recoveryIn({ keys, recovery }: { keys?: string; recovery?: string }): string | undefined {
   if (recovery !== undefined && keys === undefined) throw new RuleError('recovery is sent only with keys');
   return recovery;
 }
 
-/** Failures of text that cannot be a username are counted under its digest, since it may have any length. */
+/** Replaces text that cannot be a username by its digest: failures are counted by name, and the text may have any length. */
 function loginName(text: string): string {
   const username = strip(text);
   return /^[A-Za-z0-9_]{1,32}$/.test(username) ? username : hashToken(username);

@@ -1,7 +1,7 @@
 /**
- * The checks between a request and its handler, in this order: who calls, whether the token may use the route (both in
- * `Sessions.identify`), and whether it may touch what path, body and query name (token-scope.ts). Volumes that are sent do
- * the same in transfers/put.ts.
+ * The checks between a request and its handler, in this order: identify the caller, check that the token may use the route
+ * (both in `Sessions.identify`), and check that it may touch the things named in path, body and query (token-scope.ts).
+ * transfers/put.ts makes the same checks for uploaded volumes.
  */
 import type { IncomingMessage } from 'node:http';
 import {
@@ -29,9 +29,9 @@ import {
   requireTransferInScope,
 } from './token-scope.ts';
 
-/** What the most frequent routes need from the database; it is read in the query that identifies the caller. */
+/** Data that the most frequent routes need. It is read in the same query that identifies the caller. */
 interface RouteData {
-  /** The size of the caller's files, their own quota if they have one, and the revision of both. */
+  /** Total size of the caller's files, the account's own quota if one is set, and the revision of its files. */
   bytes?: bigint;
   quota?: number | null;
   rev?: number;
@@ -47,13 +47,13 @@ declare module 'fastify' {
   }
 }
 
-/** An account cannot be deleted, and its name registered by somebody else, in less time. */
+/** Shorter than the time in which an account could be deleted and its name registered by somebody else. */
 const SLOW_BODY_MS = 100;
 
-/** The result of a check that was made before Fastify saw the request. */
+/** The result of authenticating a request before Fastify saw it. */
 export interface PreAuthenticated extends Pick<FastifyRequest, 'caller' | 'found'> {
   refusal?: unknown;
-  /** Its duration, which Fastify's clock does not include. */
+  /** Duration of the check, which Fastify's clock does not include. */
   ms?: number;
 }
 export const preAuthenticated = new WeakMap<IncomingMessage, PreAuthenticated>();
@@ -117,7 +117,7 @@ export function authentication(app: FastifyInstance, { sessions, metadata }: Ser
       if (earlier.refusal) throw earlier.refusal;
     };
 
-    // While a slow body arrives the account may be deleted, and its name registered by somebody else.
+    // While a slow body arrives, the account may be deleted and its name registered by somebody else.
     const authenticateAgain: Hook = async (request, reply) => {
       if (reply.elapsedTime > SLOW_BODY_MS) await identify(request);
     };
@@ -131,7 +131,7 @@ export function authentication(app: FastifyInstance, { sessions, metadata }: Ser
   };
 }
 
-/** A token for one directory sees only that one in lists. */
+/** Limits a list to the token's directory, if the token is restricted to one. */
 function limitListToScope({ caller, found, query }: FastifyRequest): void {
   const { onlyDir } = caller;
   if (onlyDir === null) return;

@@ -22,13 +22,13 @@ export interface PendingDeletion {
 type OpenTransfer = Pick<TransferRow, 'transfer_id' | 'file_id' | 'status'>;
 
 /**
- * Accounts that are being deleted. One may have a million files, so this takes many transactions: the first one ends every
- * use of the account, and from then on nothing can be added (`requireLiveAccount`); the last one frees its name. Any node
- * can continue in between, several at once too: each step checks that the account is still being deleted, because afterwards
- * its name may belong to somebody else.
+ * Accounts that are being deleted. An account may have a million files, so deletion takes many transactions: the first one
+ * ends every use of the account, and from then on nothing can be added (`requireLiveAccount`); the last one frees its name.
+ * Any node can continue in between, even several at once. Each step checks that the account is still being deleted, because
+ * afterwards its name may belong to somebody else.
  */
 export class DeletionsTable extends Queries {
-  /** Undefined if there is no such account, or its password hash is no longer `passwordHash`, if that is given. */
+  /** Returns undefined if there is no such account, or if `passwordHash` is given and no longer current. */
   begin(
     username: string,
     { actor, now, passwordHash }: { actor: Actor; now: number; passwordHash?: string },
@@ -43,7 +43,7 @@ export class DeletionsTable extends Queries {
       await endSessions(tx, username);
       await endRecoveries(tx, row.account_id);
       await removePasskeys(tx, row.account_id);
-      // Marks its document for removal.
+      // The document of a deleted account is removed when it is next written.
       await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });
       return row;
@@ -57,7 +57,10 @@ export class DeletionsTable extends Queries {
     );
   }
 
-  /** Uploads that are not files yet: those the account began, unless another one completes them, and those it completes. */
+  /**
+   * Lists unfinished uploads: those the account created, unless another account completes them, and those the account
+   * completes.
+   */
   openTransfers(account: PendingDeletion, limit: number): Promise<OpenTransfer[]> {
     const { username } = account;
     const columns = 'transfer_id, file_id, status';
@@ -71,7 +74,7 @@ export class DeletionsTable extends Queries {
     );
   }
 
-  /** Removes such an upload if it still is one. `keepVolumes`: they belong to a file of another database. */
+  /** Removes an unfinished upload. `keepVolumes`: the volumes belong to a file of another database. */
   removeTransfer(account: PendingDeletion, transferId: string, now: number, keepVolumes: boolean) {
     return this.#step(account, undefined, async (tx) => {
       const row = await lockTransfer(tx, transferId);
@@ -85,7 +88,7 @@ export class DeletionsTable extends Queries {
     });
   }
 
-  /** Unfinished copies become garbage; uploads that another account completes become its own. */
+  /** Turns unfinished copies into garbage, and makes an account that completes an upload its creator. */
   release(account: PendingDeletion): Promise<void> {
     const { username } = account;
     return this.#step(account, undefined, async (tx) => {
@@ -113,7 +116,7 @@ export class DeletionsTable extends Queries {
     });
   }
 
-  /** Removes up to `limit` shares of the account and returns their number. They have been closed since the deletion began. */
+  /** Removes up to `limit` shares of the account and returns their number. Nobody can use them once the deletion has begun. */
   removeShares(account: PendingDeletion, limit: number): Promise<number> {
     return this.#step(account, 0, (tx) => deleteShares(tx, account.username, limit));
   }
@@ -127,7 +130,7 @@ export class DeletionsTable extends Queries {
     return this.#step(account, 0, (tx) => endReceivedShares(tx, account.account_id, now, limit));
   }
 
-  /** Removes one directory; files of others in it move to the root. False if there is none. */
+  /** Removes one directory; files of other accounts in it move to the root. False if no directory is left. */
   removeDir(account: PendingDeletion): Promise<boolean> {
     const { username } = account;
     return this.#step(account, false, async (tx) => {
@@ -137,7 +140,7 @@ export class DeletionsTable extends Queries {
     });
   }
 
-  /** Frees the name. False while the account still has something; true also if another node has finished. */
+  /** Frees the name. False while anything of the account is left; true also if another node has finished. */
   finish(account: PendingDeletion): Promise<boolean> {
     const { username, account_id } = account;
     return this.#step(account, true, async (tx) => {
@@ -162,7 +165,7 @@ export class DeletionsTable extends Queries {
     });
   }
 
-  /** Does `work` with the account locked; returns `otherwise` if it is no longer being deleted. */
+  /** Runs `work` with the account locked; returns `otherwise` if the account is no longer being deleted. */
   #step<T>({ account_id }: PendingDeletion, otherwise: T, work: (tx: Sql) => Promise<T>): Promise<T> {
     return this.sql.transaction(async (tx) => {
       const rows = await tx.query(

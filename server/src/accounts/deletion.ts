@@ -8,7 +8,7 @@ const SHARES_PER_STEP = 10;
 const TRANSFERS_PER_STEP = 100;
 const ACCOUNTS_PER_ROUND = 100;
 
-/** Removes everything an account has once its deletion has begun, then its name. Can be repeated, also by several nodes at once. */
+/** Removes everything that belongs to a deleted account, then frees its name. Can be repeated, even by several nodes at once. */
 export class AccountDeletion {
   readonly #deps;
 
@@ -16,7 +16,7 @@ export class AccountDeletion {
     this.#deps = { metadata, volumes, now };
   }
 
-  /** Continues unfinished deletions. Returns the errors: an account that fails does not hold up the others. */
+  /** Continues unfinished deletions and returns the errors: an account that fails does not hold up the others. */
   async resumeAll(): Promise<unknown[]> {
     const errors: unknown[] = [];
     for (const account of await this.#deps.metadata.deletions.listPending(ACCOUNTS_PER_ROUND))
@@ -25,8 +25,8 @@ export class AccountDeletion {
   }
 
   /**
-   * Resolves when nothing of the account is left and its name is free; the sweeper frees the bytes. This may take minutes: if
-   * an operator makes the server read-only in between, it throws, and the rest is removed later.
+   * Resolves when nothing of the account is left and its name is free; the sweeper frees the bytes. This may take minutes.
+   * Throws if an operator makes the server read-only in the meantime; the rest is then removed later.
    */
   async finish(account: PendingDeletion): Promise<void> {
     const { metadata, now } = this.#deps;
@@ -35,7 +35,7 @@ export class AccountDeletion {
       do await requireWritable(metadata);
       while (await step());
     };
-    // Again if a request that began before the deletion has added something since.
+    // Repeats if a request that began before the deletion has added something since.
     do {
       await repeat(() => this.#removeTransfers(account));
       await deletions.release(account);
@@ -51,7 +51,8 @@ export class AccountDeletion {
     const { metadata, volumes, now } = this.#deps;
     const transfers = await metadata.deletions.openTransfers(account, TRANSFERS_PER_STEP);
     for (const { transfer_id, file_id, status } of transfers) {
-      // A manifest written before a restore makes it a file of another database, whose volumes must stay.
+      // If a manifest exists, the database was restored from a backup and the volumes belong to a completed file, so they
+      // must stay.
       const keepVolumes = status === 'uploading' && (await volumes.hasManifest(file_id));
       await metadata.deletions.removeTransfer(account, transfer_id, now(), keepVolumes);
     }

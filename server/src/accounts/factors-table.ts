@@ -11,28 +11,28 @@ export interface PasskeyRow {
   account_id: string;
   /** COSE, in base64url. */
   public_key: string;
-  /** The last one that its authenticator sent; an authenticator that counts never sends the same again. */
+  /** The last signature counter received. An authenticator that counts never sends the same value twice. */
   counter: number;
   name: string;
-  /** 1: the key bag has an entry for it, so it signs in without the password. */
+  /** 1 if the key bag has an entry for this passkey, so that it can sign in without the password. */
   alone: number;
   created_at: number;
   used_at: number | null;
 }
 
-/** A challenge that was signed; it counts if it has not been answered before. */
+/** A signed challenge. It is accepted only if it has not been answered before. */
 export interface UsedChallenge {
   challenge: string;
   expiresAt: number;
 }
 
-/** A right signature; it counts if its challenge does, and its counter is higher than the last one. */
+/** A valid signature. It is accepted only if its challenge is new and its counter is higher than the last one. */
 export interface UsedPasskey extends UsedChallenge {
   credentialId: string;
   counter: number;
 }
 
-/** A right code for this secret; it counts if no code of its step or a later one has been accepted before. */
+/** A correct code for this secret. It is accepted only if no code of the same or a later step has been. */
 export interface UsedCode {
   secret: string;
   step: number;
@@ -45,11 +45,11 @@ export const PASSKEY_COLUMNS = [
 ] as const;
 const COLUMNS = PASSKEY_COLUMNS.join(', ');
 
-/** The answer holds until the transaction ends if the caller has locked the account. */
+/** The result stays true until the transaction ends, provided the caller has locked the account. */
 export const hasPasskeys = (tx: Sql, accountId: string) =>
   exists(tx, 'SELECT 1 FROM passkeys WHERE account_id = ? LIMIT 1', accountId);
 
-/** Returns how many there were. */
+/** Returns the number of passkeys removed. */
 export async function removePasskeys(tx: Sql, accountId: string): Promise<number> {
   const text = 'DELETE FROM passkeys WHERE account_id = ? RETURNING credential_id';
   return (await tx.execute(text, accountId)).length;
@@ -60,7 +60,7 @@ export async function endAlone(tx: Sql, accountId: string): Promise<void> {
   await tx.execute('UPDATE passkeys SET alone = 0 WHERE account_id = ?', accountId);
 }
 
-/** False if it was answered before. */
+/** False if the challenge was answered before. */
 async function useChallenge(tx: Sql, { challenge, expiresAt }: UsedChallenge): Promise<boolean> {
   const first = await tx.execute(
     `${insertInto('used_challenges', ['challenge', 'expires_at'])} ON CONFLICT (challenge) DO NOTHING RETURNING challenge`,
@@ -90,7 +90,7 @@ type ProvenAccount = AccountBefore & { now: number };
 
 const CLEAR_TOTP = 'UPDATE accounts SET totp_secret = NULL, totp_step = NULL WHERE account_id = ?';
 
-/** Codes (TOTP). They are not in the account's document: the volume store must not learn their secret. */
+/** TOTP secrets. They are not part of the account's document: the volume store must not learn them. */
 export class FactorsTable extends Queries {
   /** False if codes are on already, or the password has changed. */
   setTotp({ secret, step }: UsedCode, { username, passwordHash, now }: ProvenAccount): Promise<boolean> {
@@ -143,7 +143,7 @@ export class FactorsTable extends Queries {
 
 export type NewPasskey = Omit<PasskeyRow, 'account_id' | 'used_at' | 'created_at'> & UsedChallenge;
 
-/** Like codes they are not in the account's document: a rescue restores accounts without second factors. */
+/** Passkeys. Like TOTP secrets they are not part of the account's document: a rescue restores accounts without second factors. */
 export class PasskeysTable extends Queries {
   find(credentialId: string): Promise<PasskeyRow | undefined> {
     return first<PasskeyRow>(
@@ -159,7 +159,7 @@ export class PasskeysTable extends Queries {
     return this.sql.query<PasskeyRow>(text, accountId);
   }
 
-  /** `keys`: replaces the key bag. */
+  /** Adds a passkey. `keys` replaces the key bag in the same transaction. */
   add(passkey: NewPasskey, by: ProvenAccount, keys?: string, most: number = limits.passkeys.most) {
     return this.sql.transaction(async (tx) => {
       const accountId = await lockWithKeys(tx, by, keys);
@@ -171,14 +171,14 @@ export class PasskeysTable extends Queries {
         ...[credential_id, accountId, public_key, counter, name, alone, by.now, null],
       );
       if (added.length === 0) throw new ApiError(409, 'this passkey has been added already');
-      // Another passkey was created for this challenge.
+      // Another passkey has already used this challenge.
       if (!(await useChallenge(tx, passkey))) throw unusablePasskey();
       const detail = `passkey: ${name}`;
       await recordAudit(tx, { at: by.now, account: by.username, action: 'factor on', detail });
     });
   }
 
-  /** Also ends the sessions that were opened with it, except the one with this token. */
+  /** Removes a passkey and ends the sessions opened with it, except the one with this token. */
   remove(credentialId: string, by: ProvenAccount & { tokenHash: string }, keys?: string) {
     return this.sql.transaction(async (tx) => {
       const accountId = await lockWithKeys(tx, by, keys);
@@ -191,10 +191,11 @@ export class PasskeysTable extends Queries {
     });
   }
 
-  /** Opens a session for a passkey that signed in by itself; undefined if it does not count, or the account is gone. */
+  /** Opens a session for a passkey used without a password; undefined if the passkey is not accepted or the account is gone. */
   openSession({ account_id: accountId }: PasskeyRow, used: UsedPasskey, session: LoginSession, now: number) {
     return this.sql.transaction(async (tx) => {
-      // Locked before the passkey, as everywhere: a removal of the passkey that waits here ends this session as well.
+      // Locks the account before the passkey, as everywhere else: a removal of the passkey waiting for this lock will end
+      // this session too.
       const [row] = await tx.query<{ username: string }>(
         `SELECT username FROM accounts WHERE account_id = ? AND deleting_since IS NULL ${tx.dialect.forShare}`,
         accountId,
@@ -213,7 +214,7 @@ export class PasskeysTable extends Queries {
   }
 }
 
-/** Locks the account and replaces its key bag if a new one came; throws if password or keys have changed. */
+/** Locks the account and replaces its key bag if `keys` is given; throws if password or keys have changed. */
 async function lockWithKeys(tx: Sql, by: ProvenAccount, keys: string | undefined): Promise<string> {
   const { username, passwordHash, now } = by;
   if (keys === undefined) {

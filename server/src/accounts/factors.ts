@@ -28,7 +28,7 @@ interface Deps {
   now: () => number;
 }
 
-/** The second factors of an account, and passkeys that sign in without its password. */
+/** The second factors of an account, and passkeys that can sign in without its password. */
 export class Factors {
   readonly #deps: Deps;
 
@@ -47,7 +47,7 @@ export class Factors {
     };
   }
 
-  /** Requires a code at each login from now on. The first code shows that the client makes right ones. */
+  /** Requires a code at each login from now on. The first code proves that the client generates correct ones. */
   async setTotp(caller: Caller, { password, secret, code }: TotpBody, address: LoginAddress): Promise<void> {
     const { metadata, loginCheck, now } = this.#deps;
     await loginCheck.checkPassword(caller, password, address, async ({ account, before }) => {
@@ -60,7 +60,7 @@ export class Factors {
     });
   }
 
-  /** Any second factor will do: one that opens the account may change what opens it. */
+  /** Turns codes off. Any second factor of the account is accepted, because any of them opens the account. */
   async removeTotp({ username }: Caller, { password, code, passkey }: TotpOffBody, address: LoginAddress) {
     const { metadata, loginCheck, now } = this.#deps;
     requireRegistered(username);
@@ -76,7 +76,7 @@ export class Factors {
     });
   }
 
-  /** The challenge for a passkey that signs in by itself; the account is not known yet. */
+  /** Returns a challenge for a passkey login; the account is not known yet. */
   challenge(): Promise<PasskeyRequest> {
     return this.#deps.passkeys.request({ purpose: 'enter' }, []);
   }
@@ -97,7 +97,7 @@ export class Factors {
     return passkeys.requestNew(accountId, await metadata.passkeys.list(accountId));
   }
 
-  /** Makes the passkey a second factor. If the key bag with an entry for it comes along, it can also sign in by itself. */
+  /** Adds the passkey as a second factor. If `keys` has an entry for it, it can also sign in without the password. */
   async addPasskey(
     caller: Caller,
     { password, name: given, keys, ...created }: NewPasskeyBody,
@@ -123,7 +123,7 @@ export class Factors {
     });
   }
 
-  /** Returns the ETag of the key bag if a new one came along. */
+  /** Returns the new ETag if the request replaced the key bag. */
   async removePasskey(
     caller: Caller,
     id: string,
@@ -141,7 +141,7 @@ export class Factors {
   }
 }
 
-/** Checks a new key bag that comes with a change of passkeys. */
+/** Checks the precondition of a change of passkeys that also replaces the key bag. */
 function checkKeys(present: string | undefined, keys: string | undefined, condition: KeysCondition): void {
   if (keys === undefined) return;
   if (condition.isMissing) throw conditionMissing();

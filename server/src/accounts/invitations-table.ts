@@ -24,7 +24,7 @@ export async function useInvitation(tx: Sql, tokenHash: string, username: string
   await recordAudit(tx, { at: now, account: username, action: 'invitation used', detail: row.id });
 }
 
-/** Each lets one account be registered. Their tokens are stored only as hashes. */
+/** Invitations. Each one allows one registration; their tokens are stored only as hashes. */
 export class InvitationsTable extends Queries {
   create(tokenHash: string, invitation: InvitationRow, actor: Actor): Promise<void> {
     const { id, note: text, quota_bytes, created_at, expires_at } = invitation;
@@ -50,12 +50,12 @@ export class InvitationsTable extends Queries {
     );
   }
 
-  /** Includes expired ones that the sweeper has not removed yet. */
+  /** Includes expired invitations that the sweeper has not removed yet. */
   count(): Promise<number> {
     return countUpToLimit(this.sql, 'invitations');
   }
 
-  /** False if there is none with that id. */
+  /** False if there is no such invitation. */
   end(id: string, now: number, actor: Actor): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const gone = await tx.execute('DELETE FROM invitations WHERE id = ? RETURNING id', id);

@@ -1,4 +1,4 @@
-/** The key bag of an account: text that only its clients can read, replaced only by clients that know the present one. */
+/** The key bag of an account: text that only its clients can read. A client must know the current key bag to replace it. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../platform/http/api-error.ts';
@@ -6,7 +6,7 @@ import { ApiError } from '../platform/http/api-error.ts';
 /** The precondition of a request that replaces the keys. */
 export type KeysCondition = ReturnType<typeof keysCondition>;
 
-/** Reads If-Match or If-None-Match: *. Without either, a client would replace keys that another device has stored. */
+/** Reads If-Match or If-None-Match: *. Without a precondition, a client could overwrite keys stored by another device. */
 export function keysCondition(headers: IncomingHttpHeaders) {
   const match = headers['if-match'];
   const first = headers['if-none-match']?.trim() === '*';
@@ -27,9 +27,9 @@ export function keysCondition(headers: IncomingHttpHeaders) {
 /** The ETag of a key bag. */
 export const tagOf = (keys: string) => `"${createHash('sha256').update(keys).digest('hex')}"`;
 
-/** Suite and MAC come before the text of a key bag. */
+/** Bytes of suite and MAC before the JSON text of a key bag. */
 const TEXT_OFFSET = 33;
-/** Read for accounts without a key bag, so that the answer takes as long. */
+/** Parsed in place of a missing key bag, so that the answer takes equally long. */
 const NO_BAG = Buffer.from(
   `${' '.repeat(TEXT_OFFSET)}${JSON.stringify({ profile: 1, entries: ['a'.repeat(900)] })}`,
 ).toString('base64url');
@@ -41,7 +41,7 @@ export function profileIn(keys: string = NO_BAG): number {
     const profile = (JSON.parse(text) as { profile?: unknown } | null)?.profile;
     return Number.isSafeInteger(profile) && (profile as number) >= 0 ? (profile as number) : 1;
   } catch {
-    return 1; // the key bag of another kind of client
+    return 1; // written by a client with another format
   }
 }
 

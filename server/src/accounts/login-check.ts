@@ -15,7 +15,7 @@ import { type Caller, requireRegistered } from './sessions.ts';
 
 export type LoginSettings = Pick<Config, 'loginAttempts' | 'loginAddressAttempts' | 'loginWaitMs'>;
 export type LoginAddress = Pick<CallerAddress, 'network' | 'shared'>;
-/** Called when a secret was wrong, or was not tried because too many had been. */
+/** Called when a secret was wrong, or was not checked because of too many failures. */
 export type OnLoginFailure = (reason: 'wrong' | 'limit') => void;
 
 /** What a caller sends to prove that an account is theirs. */
@@ -24,31 +24,34 @@ interface LoginAttempt {
   /** The column that the secret is checked against. */
   kind?: 'password_hash' | 'recovery_hash';
   secret: string;
-  /** If given, the account's second factor is required too. */
+  /** If present, the account's second factor is required too. */
   factor?: { code?: string | undefined; passkey?: PasskeyAnswer | undefined };
 }
 
-/** A login attempt that was right. */
+/** A successful login attempt. */
 interface ProvenLogin {
   account: Credentials;
-  /** `passwordHash`: of the secret that was checked. */
+  /** Here `passwordHash` is the hash of the checked secret, which may be the recovery key. */
   before: AccountBefore;
-  /** The second factor, if it was required. The transaction that follows makes sure that it is used once. */
+  /** The second factor, if one was required. The transaction that follows must make sure that it is used only once. */
   used: UsedFactor | undefined;
-  /** Hashes another secret within this caller's turn. */
+  /** Hashes another secret without queueing for a second turn. */
   makeHash: (secret: string) => Promise<string>;
 }
 
-/** Many people may share the address of a proxy. A limit remains: any client can send such headers. */
+/**
+ * Raises the limit for an address that many people may share, such as a proxy. A limit remains because any client can send
+ * proxy headers.
+ */
 const SHARED_FACTOR = 10;
-/** Instead of an address: wrong second factors are counted for the account as a whole. */
+/** In place of an address: counts wrong second factors of an account from all addresses together. */
 const FACTORS = 'factors';
-/** Instead of a name: attempts with passkeys that nobody has. */
+/** In place of a name: counts attempts with unknown passkeys. */
 const NO_PASSKEY = '-';
 
 const WRONG_FACTOR = 'the second factor is wrong, or has been used already';
 
-/** Tells the caller that the password was right; nobody else may learn it. */
+/** This error reveals that the password was right, so throw it only after checking the password. */
 export const wrongCode = (status: number, message: string) =>
   new ApiError(status, message, { extra: { factors: ['totp'] satisfies Factor[] } });
 
@@ -72,7 +75,7 @@ export class LoginCheck {
     this.#deps = deps;
   }
 
-  /** Runs `proceed` if the password is right. The session has shown the second factor already. */
+  /** Runs `proceed` if the password is right. Requires no second factor, because the session has already shown it. */
   async checkPassword<T>(
     { username }: Caller,
     password: string,
@@ -84,7 +87,7 @@ export class LoginCheck {
     return this.checkSecret({ username, secret: password }, address, wrong, proceed);
   }
 
-  /** Runs `proceed` if the secret is right, and the second factor too where it is required; throws `wrong` if the secret is not. */
+  /** Runs `proceed` if the secret is right and, where required, the second factor too. Throws `wrong` if the secret is not. */
   async checkSecret<T>(
     { username, kind = 'password_hash', secret, factor }: LoginAttempt,
     { network, shared }: LoginAddress,
@@ -115,8 +118,8 @@ export class LoginCheck {
   }
 
   /**
-   * Six digits are soon guessed from many addresses. So wrong factors are also counted for the account as a whole: a caller
-   * who gets here has its password, and cannot lock out anybody else.
+   * Six digits are quickly guessed from many addresses, so wrong factors are also counted for the account as a whole. Only a
+   * caller who knows the password gets here, so nobody else can lock the account.
    */
   async #checkFactor(
     username: string,
@@ -147,7 +150,7 @@ export class LoginCheck {
     return step === undefined || step <= (last ?? 0) ? undefined : { secret: secret!, step };
   }
 
-  /** Beside a password the passkey need not verify its user. */
+  /** As a second factor the passkey need not verify its user. */
   async #checkSecondPasskey(answer: PasskeyAnswer, known: PasskeyRow[]): Promise<UsedPasskey | undefined> {
     const { passkeys } = this.#deps;
     const row = known.find(({ credential_id }) => credential_id === answer.id);
@@ -157,8 +160,8 @@ export class LoginCheck {
   }
 
   /**
-   * Names the factors that would do, with a challenge for passkeys. If the server no longer knows its address, passkeys cannot
-   * be used: the password alone still does not open the account.
+   * Builds the error that lists the accepted factors, with a challenge for passkeys. If the server's origin is no longer
+   * configured, passkeys cannot be used, but the password alone still does not open the account.
    */
   async #factorError(
     { account_id: accountId, totp_secret }: Credentials,
@@ -175,13 +178,16 @@ export class LoginCheck {
     return new ApiError(status, message, { extra: { factors, passkey } });
   }
 
-  /** For a second factor that was right but was used by another request at the same moment. */
+  /** Builds the error for a correct second factor that another request used at the same moment. */
   async usedFactorError(account: Credentials, status: number): Promise<ApiError> {
     const known = await this.#deps.metadata.passkeys.list(account.account_id);
     return this.#factorError(account, known, status, WRONG_FACTOR);
   }
 
-  /** Runs `proceed` if a passkey signed in by itself and verified its user; returns its result unless that is undefined. */
+  /**
+   * Checks a passkey that signs in without a password and must verify its user, then runs `proceed`. An undefined result
+   * counts as a failed login.
+   */
   async checkPasskey<T>(
     answer: PasskeyAnswer,
     { network, shared }: LoginAddress,
@@ -213,7 +219,7 @@ export class LoginCheck {
       await metadata.accounts.countFailure(name, address, now(), settings.loginWaitMs);
   }
 
-  /** Behind a proxy that is not configured as trusted, one client must not soon lock out all others. */
+  /** Behind a proxy that is not configured as trusted, one client must not quickly lock out all others. */
   #addressLimit(shared: boolean): number {
     return this.#deps.settings.loginAddressAttempts * (shared ? SHARED_FACTOR : 1);
   }

@@ -16,16 +16,16 @@ import { unusablePasskey } from './refusals.ts';
 const ALGORITHMS = [-7, -8, -257];
 const RSA_BYTES = 256;
 
-/** A well-formed ES256 signature of nothing; for other kinds of keys it is just a wrong one. */
+/** A well-formed ES256 signature. For other kinds of keys it is simply wrong. */
 const DUMMY_SIGNATURE = Uint8Array.of(0x30, 6, 2, 1, 1, 2, 1, 1);
 
-/** Loaded when the first passkey is checked: it takes a quarter of a second and 27 MB. */
+/** Loads the library when the first passkey is checked: it takes a quarter of a second and 27 MB. */
 const library = async () => ({
   ...(await import('@simplewebauthn/server')),
   ...(await import('@simplewebauthn/server/helpers')),
 });
 
-/** What a challenge is for: a login by itself, a second factor, or a new passkey; for whom, if that is known yet. */
+/** The purpose of a challenge (passkey login, second factor, new passkey), and the account if it is known yet. */
 export interface ChallengeSubject {
   purpose: 'enter' | 'second' | 'add';
   accountId?: string | undefined;
@@ -36,9 +36,9 @@ const HEAD_BYTES = RANDOM_BYTES + 8;
 const MAC_BYTES = 16;
 
 /**
- * Challenges that carry their own proof: random bytes, the expiry, and a MAC over both and the subject. Anybody can ask for
- * one, so nothing is stored for it; answered ones are stored until they expire, so that each counts once (`usePasskey`). All
- * nodes share the secret, which is in the database.
+ * Challenges that authenticate themselves: random bytes, the expiry, and a MAC over both and the subject. Anybody can request
+ * one, so nothing is stored until it is answered; answered challenges are stored until they expire, so that each is accepted
+ * once (`usePasskey`). All nodes share the MAC secret through the database.
  */
 export class Challenges {
   readonly #deps: { secret: () => Promise<string>; now: () => number };
@@ -59,7 +59,7 @@ export class Challenges {
   async check(challenge: unknown, subject: ChallengeSubject): Promise<number | undefined> {
     if (typeof challenge !== 'string') return undefined;
     const bytes = Buffer.from(challenge, 'base64url');
-    // Another spelling of the same bytes would count a second time.
+    // A different base64url spelling of the same bytes would be accepted a second time.
     if (bytes.length !== HEAD_BYTES + MAC_BYTES || bytes.toString('base64url') !== challenge)
       return undefined;
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -80,7 +80,7 @@ export class Challenges {
 
 /** Makes requests for passkeys and verifies their answers. */
 export class Passkeys {
-  /** The address of the page as browsers see it. The Host header is never trusted for this. */
+  /** Origin of the web app as browsers see it. The Host header is never trusted for this. */
   readonly origin: string | undefined;
   readonly #challenges: Challenges;
 
@@ -102,7 +102,7 @@ export class Passkeys {
     return { ...(await this.request({ purpose: 'add', accountId }, known)), user_id: handleOf(accountId) };
   }
 
-  /** Reads a new passkey of this account from its attestation. */
+  /** Reads and verifies a new passkey of this account from its attestation. */
   async read(accountId: string, { client_data, attestation }: { client_data: string; attestation: string }) {
     const origin = this.requireOrigin();
     const answered = await this.#readChallenge(client_data, { purpose: 'add', accountId });
@@ -111,7 +111,7 @@ export class Passkeys {
     try {
       const bytes = new Uint8Array(Buffer.from(attestation, 'base64url'));
       const { id, isPlain } = describe(decodeAttestationObject(bytes));
-      // The library would fetch addresses that certificates name, and the maker of an authenticator does not matter here.
+      // The library would fetch URLs named in certificates, and the maker of the authenticator does not matter here.
       if (!isPlain)
         throw new RuleError('attestation: its format must be none, or packed without certificates');
       const { registrationInfo } = await webauthn.verifyRegistrationResponse({
@@ -133,19 +133,22 @@ export class Passkeys {
       if (cose.isCOSEPublicKeyRSA(key) && key.get(cose.COSEKEYS.n)!.length < RSA_BYTES)
         throw new RuleError(`an RSA key must have at least ${RSA_BYTES * 8} bits`);
       if (credential.id.length > limits.passkeys.idChars) throw new RuleError('the id is too long');
-      // A key that cannot check any signature would lock the account for good.
+      // A key that cannot verify any signature would lock the account for good.
       const signed = { signature: DUMMY_SIGNATURE, data: bytes, credentialPublicKey: publicKey };
       await webauthn.verifySignature(signed);
       const public_key = Buffer.from(publicKey).toString('base64url');
       return { credential_id: credential.id, public_key, counter, ...answered };
     } catch (cause) {
       if (cause instanceof RuleError) throw cause;
-      // The library throws a TypeError for some nonsense.
+      // The library throws a TypeError for some malformed input.
       throw unusablePasskey(cause);
     }
   }
 
-  /** Undefined if the answer is wrong. `userVerified`: the authenticator must have verified its user, by a finger or a PIN. */
+  /**
+   * Returns undefined if the answer is wrong. `userVerified`: the authenticator must have verified its user by fingerprint,
+   * PIN or the like.
+   */
   async verify(
     { id, client_data, authenticator_data, signature, user_handle }: PasskeyAnswer,
     row: PasskeyRow,
@@ -180,7 +183,7 @@ export class Passkeys {
     }
   }
 
-  /** Returns the signed challenge if it is ours, for this subject, and the page was not embedded in another one. */
+  /** Returns the signed challenge if it is ours and for this subject, and the page was not embedded in another one. */
   async #readChallenge(clientData: string, subject: ChallengeSubject): Promise<UsedChallenge | undefined> {
     const { challenge, crossOrigin } = parseClientData(clientData);
     const expiresAt = await this.#challenges.check(challenge, subject);
@@ -196,7 +199,7 @@ export class Passkeys {
   }
 }
 
-/** Returns an empty object for nonsense. */
+/** Returns an empty object if the text cannot be parsed. */
 function parseClientData(clientData: string): { challenge?: unknown; crossOrigin?: unknown } {
   try {
     return Object(JSON.parse(Buffer.from(clientData, 'base64url').toString()));
@@ -207,7 +210,7 @@ function parseClientData(clientData: string): { challenge?: unknown; crossOrigin
 
 type Attestation = ReturnType<typeof import('@simplewebauthn/server/helpers').decodeAttestationObject>;
 
-/** The id follows 37 bytes of authenticator data, 16 of its model and 2 of the id's length. */
+/** In `authData` the id follows 37 bytes of fixed fields, 16 bytes of authenticator model and 2 bytes of id length. */
 function describe(object: Attestation): { id: string; isPlain: boolean } {
   const data = Buffer.from(object.get('authData'));
   const id = data.subarray(55, 55 + data.readUInt16BE(53)).toString('base64url');
@@ -215,7 +218,7 @@ function describe(object: Attestation): { id: string; isPlain: boolean } {
   return { id, isPlain: format === 'none' || (format === 'packed' && !object.get('attStmt').get('x5c')) };
 }
 
-/** By which authenticators tell accounts apart; neither secret nor a name. */
+/** The user handle by which authenticators tell accounts apart. It is neither secret nor a name. */
 const handleOf = (accountId: string) => Buffer.from(accountId, 'hex').toString('base64url');
 
 export const toPasskey = ({ credential_id, name, alone, created_at, used_at }: PasskeyRow): Passkey => ({

@@ -28,7 +28,7 @@ export class Passwords {
     return this.inTurn(address, () => this.make(password));
   }
 
-  /** Returns a hash in PHC format, with cost and salt. Call it `inTurn`. */
+  /** Returns a hash in PHC format, with cost and salt. Call it only inside `inTurn`. */
   async make(password: string): Promise<string> {
     const salt = randomBytes(16);
     const tag = await derive(password, salt, COST, TAG_BYTES);
@@ -36,7 +36,7 @@ export class Passwords {
     return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${bare(salt)}$${bare(tag)}`;
   }
 
-  /** An undefined hash, for an unknown user, takes the same time and is never right. Call it `inTurn`. */
+  /** For an unknown user (undefined hash) this takes equally long and returns false. Call it only inside `inTurn`. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
     const parts = hash === undefined ? undefined : FORMAT.exec(hash);
     if (hash !== undefined && !parts) throw new Error('a stored password hash is damaged');

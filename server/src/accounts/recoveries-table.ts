@@ -7,7 +7,7 @@ import { keysChanged } from './key-bag.ts';
 import { unknownRecovery } from './refusals.ts';
 import { endSessions, insertSession, type LoginSession } from './sessions-table.ts';
 
-/** Tokens between the two steps of a recovery; each can be used once. */
+/** Tokens that connect the two steps of a recovery; each can be used once. */
 export class RecoveriesTable extends Queries {
   /** Replaces earlier tokens of the account. False if its recovery key has changed. */
   begin(username: string, recoveryHash: string, tokenHash: string, expiresAt: number): Promise<boolean> {
@@ -36,7 +36,10 @@ export class RecoveriesTable extends Queries {
     );
   }
 
-  /** Uses the token: sets all secrets, ends all sessions, opens one. If the keys have changed, the token can be used again. */
+  /**
+   * Uses up the token: sets all secrets, ends all sessions and opens a new one. If the keys have changed, the token stays
+   * valid.
+   */
   finish(
     tokenHash: string,
     expectedKeys: string | undefined,
@@ -50,7 +53,7 @@ export class RecoveriesTable extends Queries {
       const token = await first<{ account_id: string }>(tx, unexpired, tokenHash, now);
       if (!token) throw unknownRecovery();
       const { account_id: accountId } = token;
-      // The account is locked first, as everywhere; of two requests the second does not find the token any more.
+      // Locks the account first, as everywhere else. Of two concurrent requests, the second no longer finds the token.
       const [is, values] = equalsNullable(expectedKeys);
       const [user] = await tx.execute<{ username: string }>(
         `UPDATE accounts SET password_hash = ?, keys = ?, recovery_hash = ?, totp_secret = NULL, totp_step = NULL

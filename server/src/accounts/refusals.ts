@@ -1,10 +1,10 @@
 import { ApiError, DetailError } from '../platform/http/api-error.ts';
 
-/** The account was deleted while one of its requests was under way. */
+/** The account was deleted while one of its requests was running. */
 export const accountGone = () => new DetailError(401, 'the account has been deleted');
 /** An operator disabled the account. Only callers who have proved that it is theirs get this answer. */
 export const accountDisabled = () => new ApiError(403, 'this account is disabled');
-/** Password or keys were changed by another request at the same moment. */
+/** Another request changed password or keys at the same moment. */
 export const accountChanged = () =>
   new ApiError(412, 'the password or the keys of this account have just been changed; try again');
 export const notInvited = () =>

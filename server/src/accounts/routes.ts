@@ -6,10 +6,10 @@ import { done, type Handlers } from '../platform/http/handlers.ts';
 import type { Services } from '../services.ts';
 import { keysCondition } from './key-bag.ts';
 
-/** Requests for KDF profiles from one address, on one node. */
+/** Limit for requests of KDF profiles from one address, on each node. */
 const PROFILES_PER_SECOND = 50;
 
-/** For changes that may replace the keys: answers with the new ETag if they do. */
+/** Sets the new ETag if the request replaced the keys. */
 function setTag(reply: FastifyReply, tag: string | undefined): void {
   if (tag !== undefined) reply.header('etag', tag);
 }

@@ -22,13 +22,13 @@ export interface NewSession {
   scope?: Scope;
   dirId?: number | null;
   expiresAt?: number | null;
-  /** The id of the passkey that opened it. */
+  /** The id of the passkey that opened the session. */
   passkey?: string | null;
   /** For a token: the id of the session or token that created it. */
   madeBy?: string | null;
 }
 
-/** What a login or registration adds to its account. */
+/** The part of a session that a login or registration provides. */
 export type LoginSession = Pick<NewSession, 'tokenHash' | 'device'>;
 
 interface SessionListRow {
@@ -49,7 +49,7 @@ export const SESSION_COLUMNS = [
   ...['dir_id', 'expires_at', 'passkey', 'made_by'],
 ] as const;
 
-/** Ends the longest unused sessions, so that one more stays within the limit. Tokens they created stay, as after a logout. */
+/** Ends the least recently used sessions to make room for one more. Tokens they created stay valid, as after a logout. */
 export async function endLongestUnused(tx: Sql, username: string, most: number = limits.sessions) {
   await tx.execute(
     `DELETE FROM sessions WHERE token_hash IN (
@@ -59,7 +59,7 @@ export async function endLongestUnused(tx: Sql, username: string, most: number =
   );
 }
 
-/** Returns its id. The transaction has locked the account, or has just created it. */
+/** Returns the session id. The transaction must have locked the account, or just created it. */
 export async function insertSession(tx: Sql, session: NewSession): Promise<string> {
   const { tokenHash, username, accountId, device, now } = session;
   const { scope = 'full', dirId = null, expiresAt = null, passkey = null, madeBy = null } = session;
@@ -71,18 +71,18 @@ export async function insertSession(tx: Sql, session: NewSession): Promise<strin
   return id;
 }
 
-/** Ends all sessions and tokens of an account except this one; returns how many. */
+/** Ends all sessions and tokens of an account except the one with this token hash; returns their number. */
 export async function endSessions(tx: Sql, username: string, except = ''): Promise<number> {
   const text = 'DELETE FROM sessions WHERE username = ? AND token_hash <> ? RETURNING id';
   return (await tx.execute(text, username, except)).length;
 }
 
-/** Waits for tokens that are being created for this account; later ones wait for this transaction. */
+/** Waits for tokens being created for this account; later ones wait until this transaction ends. */
 async function lockAccount(tx: Sql, username: string): Promise<void> {
   await tx.query(`SELECT 1 FROM accounts WHERE username = ? ${tx.dialect.forUpdate}`, username);
 }
 
-/** Ends sessions that were opened with a passkey, and the tokens created by them. */
+/** Ends the sessions opened with a passkey, and the tokens these created. */
 export async function endSessionsOf(tx: Sql, username: string, passkey: string, except: string) {
   const text = 'DELETE FROM sessions WHERE username = ? AND passkey = ? AND token_hash <> ?';
   await tx.execute(text, username, passkey, except);
@@ -110,17 +110,17 @@ export class SessionsTable extends Queries {
     return newestFirst(await readPages(page, '', ({ id }) => id));
   }
 
-  /** Creates a token for the session with the token `maker`, which it remembers, with the passkey behind it; returns its id. */
+  /** Creates a token that records the session that made it (`maker`) and the passkey of that session; returns its id. */
   create(session: NewSession, maker: string, most: number = limits.tokens, mostEntries?: number) {
     const { username, accountId, device, now, scope = 'full', dirId } = session;
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
       const text = `SELECT id, passkey FROM sessions WHERE token_hash = ? ${tx.dialect.forShare}`;
       const by = await first<Pick<SessionListRow, 'id' | 'passkey'>>(tx, text, maker);
-      // It may be gone, as after a change of password.
+      // The session may have ended since, for example by a password change.
       if (!by) throw sessionEnded();
       if (dirId != null && !(await lockDir(tx, username, dirId))) throw badDirectory();
-      // A few more may be created at the same moment.
+      // Not exact: requests at the same moment may create a few more.
       if ((await countUpToLimit(tx, 'sessions WHERE username = ? AND made_by IS NOT NULL', username)) >= most)
         throw new ApiError(409, 'you have too many tokens; end some of them');
       await limitAudit(tx, username, now, mostEntries);
@@ -139,7 +139,7 @@ export class SessionsTable extends Queries {
     await this.sql.execute('DELETE FROM sessions WHERE token_hash = ?', tokenHash);
   }
 
-  /** Ends a session or token of the account, with all tokens created by it, directly or not. False if there is none. */
+  /** Ends a session or token of the account, and all tokens created by it, directly or indirectly. False if there is none. */
   async end(username: string, id: string, now: number): Promise<boolean> {
     // PostgreSQL rejects a NUL in a list of ids.
     if (!ID.test(id)) return false;
@@ -162,7 +162,7 @@ export class SessionsTable extends Queries {
     });
   }
 
-  /** Ends all but the session with this token; returns how many. */
+  /** Ends all sessions except the one with this token; returns their number. */
   endOthers(username: string, tokenHash: string, now: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
       await lockAccount(tx, username);
@@ -172,7 +172,7 @@ export class SessionsTable extends Queries {
     });
   }
 
-  /** Removes sessions not used since `unusedSince`, and those with an expiry that has passed. */
+  /** Removes sessions not used since `unusedSince`, and sessions past their expiry. */
   async expire(unusedSince: number, now: number): Promise<void> {
     await this.sql.execute('DELETE FROM sessions WHERE expires_at IS NULL AND used_at < ?', unusedSince);
     await this.sql.execute('DELETE FROM sessions WHERE expires_at <= ?', now);

@@ -22,7 +22,7 @@ import { ADMIN_ACCOUNT, type Lookup, type SessionRow } from './account-rows.ts';
 import { accountDisabled, sessionEnded } from './refusals.ts';
 import type { LoginSession } from './sessions-table.ts';
 
-/** The id tells an account from a later one of the same name. */
+/** `accountId` distinguishes an account from a later one with the same name. */
 export interface AccountRef {
   username: string;
   accountId: string;
@@ -31,9 +31,9 @@ export interface AccountRef {
 /** Who makes a request, and what their token allows. */
 export interface Caller extends AccountRef, TokenGrant, AccountRates {
   token: string;
-  /** Null for the system token; for a visitor's upload the id of the request. */
+  /** Null for the system token; for a visitor's upload, the id of the file request. */
   sessionId: string | null;
-  /** Null: it expires when unused. */
+  /** Null if the session has no fixed expiry and ends when unused. */
   expiresAt: number | null;
 }
 
@@ -55,7 +55,7 @@ interface Deps {
   now: () => number;
 }
 
-/** Sessions and tokens. Every request asks the database, so that a session ends on all nodes at once. */
+/** Sessions and tokens. Every request queries the database, so that a session ends on all nodes at once. */
 export class Sessions {
   readonly #deps: Deps;
 
@@ -64,8 +64,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the caller behind an Authorization header, and what else `lookUp` reads for the request. Every request that needs
-   * a token goes through here, and is refused if its token may not use `route`.
+   * Returns the caller behind an Authorization header, and the data that `lookUp` reads for the request. Every request that
+   * needs a token goes through here and is refused if the token may not use `route`.
    */
   async identify<T>(
     header: string | undefined,
@@ -97,7 +97,7 @@ export class Sessions {
     if (session.disabled_at !== null) throw accountDisabled();
     if (use === 'stale') {
       await metadata.sessions.touch(tokenHash, now()).catch((error: unknown) => {
-        // On a full disk files can still be read and deleted; the token only expires earlier.
+        // On a full disk, files must still be readable and deletable; the only cost is that the token expires earlier.
         if (!isOsError(error)) throw error;
       });
     }
@@ -155,14 +155,14 @@ export class Sessions {
       throw new ApiError(404, 'you have no such session');
   }
 
-  /** Returns how many there were. */
+  /** Returns the number of sessions ended. */
   endOthers({ username, token }: Caller): Promise<number> {
     requireRegistered(username);
     return this.#deps.metadata.sessions.endOthers(username, hashToken(token), this.#deps.now());
   }
 }
 
-/** The row of a session to open, and its token. */
+/** Creates a token and the session row that goes with it. */
 export function newSession(device = ''): { session: LoginSession; token: string } {
   const token = newToken();
   return { session: { tokenHash: hashToken(token), device: cleanDevice(device) }, token };
@@ -173,8 +173,8 @@ export function requireRegistered(username: string): void {
 }
 
 /**
- * The last use is written at most once every sixteenth of the lifetime, or every hour, so that a request does not cost a
- * commit. The stored time may be that much too old, and expiry allows for it.
+ * The last use is written at most once per sixteenth of the lifetime, or once per hour if that is shorter, so that not every
+ * request costs a commit. The stored time may be too old by that much, and expiry allows for it.
  */
 const STEPS = 16;
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 /**
- * What a token with restrictions may touch: only its directory, only what it has uploaded. Whether it may use a route at all
- * was checked before (`whyDenied`); that a thing exists and belongs to the account is checked afterwards, by its owner's code.
+ * Limits restricted tokens to their directory and to files they have uploaded. Access to the route was checked before
+ * (`whyDenied`); existence and ownership are checked afterwards by each feature.
  */
 import { isRestricted } from '@szafa/protocol';
 import type { Metadata } from '../metadata.ts';
@@ -10,7 +10,7 @@ import type { Caller } from './sessions.ts';
 
 type Tables = Pick<Metadata, 'files' | 'transfers'>;
 
-/** `own`: a token without the scope full may only add to files that it has uploaded. */
+/** With `own`, a token without the scope full may only add to files that it has uploaded. */
 export async function requireFileInScope(
   { files, transfers }: Tables,
   { username, onlyDir, scope, sessionId }: Caller,
@@ -33,8 +33,8 @@ export async function requireFilesInScope({ files }: Tables, { username, onlyDir
 }
 
 /**
- * "Any authenticated caller who knows the id can use them" holds for unrestricted tokens. Others use only transfers of their
- * account, and with `own` only those that they have begun.
+ * "Any authenticated caller who knows the id can use them" holds for unrestricted tokens. Restricted tokens can use only
+ * transfers of their account and, with `own`, only those they created.
  */
 export function requireTransferInScope(
   caller: Caller,
@@ -50,7 +50,7 @@ export function requireTransferInScope(
     throw new OutOfScope('this token can only cancel uploads it has begun; this needs the scope full');
 }
 
-/** The directory that something is put into, or whose files are listed; 0 is the root. */
+/** Checks the directory that a request writes to or lists; 0 is the root. */
 export function requireDirInScope({ onlyDir }: Caller, target: number): void {
   if (onlyDir !== null && target !== onlyDir) throw otherDirectory();
 }

@@ -24,7 +24,7 @@ export function codeOf(secret: string, step: number): string {
   return String(number % 10 ** digits).padStart(digits, '0');
 }
 
-/** The latest step around this time that the code is right for. */
+/** Returns the latest step around `now` for which the code is right. */
 export function stepOf(secret: string, code: string, now: number): number | undefined {
   const current = stepAt(now);
   let found: number | undefined;

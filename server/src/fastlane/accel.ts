@@ -1,6 +1,6 @@
 /**
- * GET of a volume where nginx sends the bytes (SZ_ACCEL). So little work is left that Fastify would be half of it, so these
- * requests are answered before Fastify. Unusual or refused requests go to Fastify as usual.
+ * GET of a volume where nginx sends the bytes (SZ_ACCEL). The server has so little left to do that Fastify would be half of
+ * the cost, so these requests are answered before Fastify sees them. Unusual or refused requests go to Fastify.
  */
 import type {
   IncomingHttpHeaders,
@@ -21,21 +21,24 @@ import { urlOf } from '../platform/http/schemas.ts';
 import type { Services } from '../services.ts';
 import { plainPath } from './head.ts';
 
-/** With this header nginx offers to send volumes, and names the kind of store. It always sets or removes it. */
+/**
+ * With this header nginx offers to send volumes and names the kind of store it can read. nginx always sets or removes it, so
+ * clients cannot forge it.
+ */
 const OFFER = 'x-szafa-accel';
 /** Tells nginx what to send in place of our answer; nginx removes this header. */
 const REDIRECT = 'x-accel-redirect';
-/** The range for the store: nginx does not forward the client's headers to it. */
+/** The range to request from the store: nginx does not forward the client's headers to it. */
 const RANGE = 'x-szafa-range';
 
 const PATH = new RegExp(`^${plainPath(routes.readVolume.path)}$`);
 const route = urlOf(routes.readVolume);
-/** Requests with one of these headers are answered by the node: conditions, and a body. */
+/** Requests with a condition or a body are answered by the node. */
 const NODE_HEADERS = [
   ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
   ...['content-length', 'transfer-encoding'],
 ];
-/** Ranges that nginx reads as we do. */
+/** Ranges that nginx interprets as the server does. */
 const PLAIN_RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 
 interface AccelOffer extends PreAuthenticated {
@@ -45,7 +48,7 @@ interface AccelOffer extends PreAuthenticated {
   store: string;
 }
 
-/** The offer of a trusted nginx, for a request that it answers as we would. */
+/** Returns the offer of a trusted nginx, if nginx would answer this request as the server would. */
 function readOffer(
   { method, url, headers, socket }: IncomingMessage,
   trusted: Config['trustProxy'],
@@ -63,14 +66,14 @@ function readOffer(
 }
 
 interface RequestHooks {
-  /** Called first for every request. */
+  /** Called before anything else for every request. */
   begin: (request: IncomingMessage, response: ServerResponse) => void;
   idOf: RequestIds;
   /** Headers of every answer. */
   always: OutgoingHttpHeaders;
 }
 
-/** Gets the server's requests before Fastify. */
+/** Handles the server's requests before Fastify does. */
 export function leaveToNginx(
   app: FastifyInstance,
   services: Services,
@@ -82,7 +85,10 @@ export function leaveToNginx(
   const countOut = metrics.counter('szafa_volume_bytes_total', { direction: 'out' });
   const server = app.server as Server;
 
-  /** Makes nginx send the volume or a range of it. If nginx cannot read it, it repeats the request without the offer. */
+  /**
+   * Makes nginx send the volume or a range of it. If nginx cannot read the volume, it repeats the request without the offer.
+   * Returns false if Fastify must answer.
+   */
   const handOver = (
     offer: AccelOffer,
     startedAt: number,
@@ -92,7 +98,8 @@ export function leaveToNginx(
     const { params, headers, store, caller, found } = offer;
     const { file, sha256, place } = files.locateVolume(params.file_id, found.file, caller.username);
     const range = parseRange(headers.range, place.size);
-    // nginx has no rate limits of accounts, and refuses ranges that we ignore, as 9-5. Fastify closes connections of a stopping server.
+    // nginx does not know the accounts' rate limits, and it refuses ranges that the server ignores, such as 9-5. Fastify
+    // closes the connections of a stopping server.
     if (caller.downloadRate !== null || place.kind !== store || !server.listening) return false;
     if (range === 'unsatisfiable' || (headers.range !== undefined && !range)) return false;
     const { start, end } = range ?? { start: 0, end: place.size };
@@ -107,7 +114,7 @@ export function leaveToNginx(
     answerHeaders['content-type'] = VOLUME_TYPE;
     answerHeaders['content-length'] = 0;
     response.writeHead(status, Object.assign(answerHeaders, always)).end();
-    // Not if the client has disconnected: nginx sends nothing then.
+    // No `finish` if the client has disconnected: nginx sends nothing then.
     response.on('finish', () => {
       countOut(end - start);
       logRequest(services, {

@@ -4,7 +4,7 @@ import { Server } from 'node:net';
 import { setImmediate as afterPoll, setTimeout as sleep } from 'node:timers/promises';
 import { http } from '../platform/http/node-http.ts';
 
-/** Messages between the processes of a cluster. Node does not document them; a test checks the pinned version. */
+/** Messages between the processes of a Node cluster. Node does not document them; a test checks them for the pinned version. */
 interface ClusterMessage {
   cmd?: string;
   act?: string;
@@ -14,7 +14,7 @@ interface ClusterMessage {
 interface Handle {
   fd: number;
   close(): void;
-  /** On a listening handle. */
+  /** Set on a listening handle. */
   onconnection?: (error: number, connection?: Handle) => void;
 }
 type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean;
@@ -28,12 +28,12 @@ const waiting = new Set<Handle>();
 let acceptedCount = 0;
 const HANDOVER_MS = 1000;
 
-/** Otherwise the worker is still starting: it has no connection, and reads no message. */
+/** False while the worker is still starting: it has no connections yet and does not read messages. */
 export const isListening = (worker: Worker) => listening.has(worker);
 
 /**
- * Finds the listening handles; call it before the first worker starts. While `most` connections wait for a worker, new ones
- * are closed at once, and `onRefused` is called for each.
+ * Records the listening handles; call it before the first worker starts. While `most` connections wait for a worker, new ones
+ * are closed at once and `onRefused` is called for each.
  */
 export function watchAccepting(most: number, onRefused: () => void): void {
   const { listen } = Server.prototype;
@@ -74,12 +74,13 @@ function boundWaiting(handle: Handle, most: number, onRefused: () => void): void
 }
 
 /**
- * Stops accepting. When this resolves, all accepted connections are with a worker. Otherwise Node would drop those in transit, on
- * which a balancer may have sent a request already.
+ * Stops accepting. When this resolves, all accepted connections are with a worker. Otherwise Node would drop those in
+ * transit, and a load balancer may already have sent a request on them.
  */
 export async function stopAccepting(): Promise<void> {
   const end = Date.now() + HANDOVER_MS;
-  // libuv accepts one connection per poll, and closing resets those still queued in the kernel: close after a poll without one.
+  // libuv accepts one connection per poll, and closing resets those still queued in the kernel. So close only after a poll
+  // without a new connection.
   await afterPoll();
   for (let before = -1; before !== acceptedCount && Date.now() < end; await afterPoll())
     before = acceptedCount;
@@ -92,9 +93,10 @@ export async function stopAccepting(): Promise<void> {
  * Node's cluster sends a connection to a worker. When the worker acknowledges it, Node closes its own copy and sends the next
  * one. Two faults would stop this for good:
  *
- * - The worker dies first. This makes Node send the connection to another worker.
+ * - The worker dies before it acknowledges. This function makes Node send the connection to another worker.
  * - The worker has no file descriptor left. The system then drops the connection, the worker reports that no handle arrived
- *   (NODE_HANDLE_NACK), and Node forgets it. This acknowledges the connection, which closes it.
+ * (NODE_HANDLE_NACK), and Node never hears of the connection again. This function acknowledges the connection, which closes
+ * it.
  *
  * A worker that is only slow keeps its connection and serves it later; free workers get the others.
  */
@@ -110,31 +112,31 @@ export function recoverConnections(worker: Worker): void {
   const acknowledge = (ack: number, accepted: boolean) =>
     child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted });
   child.on('internalMessage', ({ cmd, ack }: ClusterMessage) => {
-    // Connections are sent one after the other, so the oldest is the lost one.
+    // Connections are sent one after the other, so the oldest unacknowledged one is lost.
     const [lost] = cmd === 'NODE_HANDLE_NACK' ? sent.keys() : [];
     if (lost !== undefined) acknowledge(lost, true);
     if (ack !== undefined) sent.delete(ack);
   });
   const returnConnections = () => {
-    // Until then Node could choose the dead worker again.
+    // While the channel is open, Node could choose the dead worker again.
     if (child.connected) return;
     listening.delete(worker);
     for (const [ack, handle] of sent) {
-      // Node may have closed it in transit. If no worker listens, closing tells the client.
+      // Node may have closed the handle in transit. If no worker listens, closing the connection tells the client.
       if (handle.fd < 0) continue;
       if (listening.size === 0) handle.close();
       else acknowledge(ack, false);
     }
     sent.clear();
   };
-  // A connection in transit keeps Node from emitting `disconnect`, and so from forgetting the dead worker.
+  // A connection in transit keeps Node from emitting `disconnect`, so the cluster would keep the dead worker in its list.
   const emitDisconnect = () => {
     if (!cluster.workers?.[worker.id]) return;
     if (child.connected) setImmediate(emitDisconnect);
     else child.emit('disconnect');
   };
   worker.once('listening', () => listening.add(worker));
-  // Usually the channel closes first; not when Node is busy with another worker that died.
+  // Usually the channel closes before the exit, but not when Node is busy with another worker that died.
   worker.once('exit', () => {
     returnConnections();
     emitDisconnect();

@@ -17,15 +17,15 @@ export const plainPath = (path: string) =>
   path.replace(/\{(transfer|file)_id\}/, '([\\w-]{1,64})').replace('{idx}', '([1-9][0-9]{0,5})');
 const VOLUME = new RegExp(`^PUT ${plainPath(routes.writeVolume.path)} HTTP/1\\.1$`);
 const FILE = new RegExp(`^PUT ${plainPath(routes.writeFile.path)} HTTP/1\\.1$`);
-/** Headers that change how a message is read: requests with one of them go to Node's server. */
+/** Headers that change how a message is parsed: requests with one of them go to Node's server. */
 const FRAMING = ['te', 'trailer', 'upgrade', 'keep-alive', 'proxy-connection'];
 
-/** Node's server refuses longer heads. */
+/** Same as the limit of Node's server. */
 export const HEAD_BYTES = 16 * 1024;
-/** Node's server leaves headers out beyond 2000 of them. */
+/** Far below 2000, where Node's server starts to drop headers. */
 const MOST_HEADERS = 100;
 
-/** Undefined for anything but a plain PUT of a volume; Node's server handles those. */
+/** Parses the head of a plain PUT of a volume. Returns undefined for every other request; Node's server handles those. */
 export function parseVolumeHead(text: string): VolumeHead | undefined {
   const { first = '', headers, length } = readHead(text) ?? {};
   const target = VOLUME.exec(first) ?? FILE.exec(first);

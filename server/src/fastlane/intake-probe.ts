@@ -9,8 +9,8 @@ const LENT_BYTES = 64;
 const [HEAD, BODY, REST] = ['head', 'b'.repeat(2 * LENT_BYTES), 'rest'] as const;
 
 /**
- * Tests on a real connection what an intake needs beyond Node's documentation: it takes over a connection, reads a body into
- * lent memory, and emits later bytes on the new socket. Returns the fault, or undefined.
+ * Tests on a real connection the undocumented behaviour of Node that an intake relies on: taking over a connection, reading a
+ * body into lent memory, and emitting later bytes on the new socket. Returns the fault, or undefined.
  */
 export async function probeIntake(): Promise<string | undefined> {
   const outcome = Promise.withResolvers<string | undefined>();
@@ -26,7 +26,7 @@ export async function probeIntake(): Promise<string | undefined> {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     client.on('error', (error) => outcome.resolve(String(error)));
     client.write(HEAD);
-    // Sent after the answer to the head, so that it arrives separately.
+    // Waits for the answer to the head, so that the body arrives separately.
     client.once('data', () => client.write(BODY + REST));
     const late = sleep(PROBE_MS, 'nothing was read in time', { signal: timeout.signal }).catch(
       () => undefined,

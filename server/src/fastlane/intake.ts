@@ -22,7 +22,7 @@ interface OpenSocket extends Socket {
   server: Server | null;
 }
 
-/** Takes bytes that are valid until it returns; if it returns false, until it resumes the socket. */
+/** Receives bytes that stay valid until it returns; if it returns false, until it resumes the socket. */
 export type OnBytes = (bytes: Buffer) => boolean;
 
 interface Pour {
@@ -35,18 +35,18 @@ const intakes = new WeakMap<Socket, Intake>();
 
 export class Intake {
   readonly socket: Socket;
-  /** Gets bytes that belong to no body. */
+  /** Receives bytes that belong to no body. */
   onBytes: OnBytes;
   #remaining: number;
   /** Bytes of the body that arrived together with its head. */
   #early: Buffer;
   readonly #own: Buffer;
-  /** Where the next read goes. libuv has it already: only a read changes it, for the next one. */
+  /** Memory for the next read. libuv already has it: only a read may change it, for the read after that. */
   #target: Uint8Array;
   #pour: Pour | undefined;
   #sinkIsFull = false;
 
-  /** `open` makes the socket, paused or not connected yet. For `length` and `early` see `begin`. */
+  /** `open` creates the socket, paused or not connected yet. For `length` and `early` see `begin`. */
   constructor(
     open: (onread: OnReadOpts) => Socket,
     onBytes: OnBytes,
@@ -64,23 +64,23 @@ export class Intake {
     intakes.set(this.socket, this);
   }
 
-  /** The intake that reads this socket already. */
+  /** Returns the intake that already reads this socket. */
   static of(socket: Socket): Intake | undefined {
     return intakes.get(socket);
   }
 
   /**
-   * Moves an accepted connection to a new socket that reads here, for good: a handle that has once been read into our memory is
-   * never read by anything else.
+   * Moves an accepted connection for good to a new socket that reads here: a handle that has once been read into our memory
+   * must never be read by anything else.
    */
   static takeOver(from: Socket, onBytes: OnBytes, size: number, length?: number, early?: Buffer): Intake {
     const { _handle: handle, _server: server } = from as OpenSocket;
     if (!handle || intakes.has(from)) throw new Error('the socket cannot be taken over');
-    // Nothing would write those bytes, or notice a failure.
+    // Nothing would send those bytes or notice a failure.
     if (from.writableLength > 0) throw new Error('a socket with unsent bytes cannot be taken over');
     handle.readStop();
     (from as OpenSocket)._handle = null;
-    // The server counts its connections by this property; now the new socket counts.
+    // The server counts its connections by this property; from now on the new socket is counted.
     (from as OpenSocket)._server = null;
     from.setTimeout(0);
     from.removeAllListeners();
@@ -94,18 +94,21 @@ export class Intake {
     return new Intake(open, onBytes, size, length, early);
   }
 
-  /** Bytes of the body that were not read yet. No read goes beyond them. */
+  /** Bytes of the body that have not been read yet. No read goes beyond them. */
   get remaining(): number {
     return this.#remaining;
   }
 
-  /** Begins a body of `length` bytes, of which `early` have arrived. Call this in `onBytes`, before it returns. */
+  /**
+   * Begins a body of `length` bytes whose first bytes, `early`, have already arrived. Call this in `onBytes`, before it
+   * returns.
+   */
   begin(length: number, early: Buffer): void {
     this.#remaining = length - early.length;
     this.#early = early;
   }
 
-  /** The peer waits for the sink. */
+  /** Whether reading is paused because the sink is full. */
   get waits(): boolean {
     return this.#sinkIsFull;
   }
@@ -118,7 +121,7 @@ export class Intake {
     this.socket.resume();
   }
 
-  /** Writes the body to the sink; settles when only the sink uses its memory again. */
+  /** Writes the body to the sink. When it settles, nothing writes into the sink's memory any more. */
   async pour(sink: Sink): Promise<void> {
     await copyInto(this.#early, sink);
     this.#early = NOTHING;
@@ -129,7 +132,7 @@ export class Intake {
     await this.#pour.done.promise;
   }
 
-  /** Leaves the socket to readers of `data`, which get these bytes first. */
+  /** Leaves the socket to listeners of `data`, which get these bytes first. */
   release(bytes: Buffer): void {
     this.onBytes = (more) => this.socket.push(Buffer.from(more));
     this.socket.pause();
@@ -176,7 +179,7 @@ export class Intake {
           this.#disconnect();
           return;
         }
-        // The idle time starts now: until now nobody read.
+        // The idle time starts now: nothing was read while the sink was full.
         this.socket.setTimeout(this.socket.timeout ?? 0);
         this.resume();
       },
@@ -188,7 +191,7 @@ export class Intake {
   }
 
   #onClose(): void {
-    // A pour that waits for the sink still has bytes for it.
+    // A pour that waits for the sink still has bytes to write, and rejects afterwards.
     if (!this.#sinkIsFull) this.#disconnect();
   }
 
@@ -202,7 +205,7 @@ export class Intake {
     done.resolve(how);
   }
 
-  /** Not more than the rest of the body. */
+  /** Ends at the end of the body, so that no read goes beyond it. */
   #ownTarget(): Uint8Array {
     return this.#remaining > 0 ? this.#own.subarray(0, this.#remaining) : this.#own;
   }

@@ -17,13 +17,13 @@ interface LaneContext {
   handle: VolumeHandler;
   idleMs: number;
   idOf: RequestIds;
-  /** Whether each answer is now the last of its connection. */
+  /** Whether the server is stopping, so that each answer is the last on its connection. */
   isClosing(): boolean;
-  /** Hands a connection with another request to Node's server. */
+  /** Hands a connection with any other request to Node's server. */
   passToNode(socket: Socket): void;
 }
 
-/** Gets the server's new connections before the server itself does. */
+/** Handles the server's new connections before the server itself does. */
 export function openVolumeLanes(
   server: Server,
   handle: VolumeHandler,
@@ -44,7 +44,7 @@ export function openVolumeLanes(
     },
   };
 
-  /** Decides by the first bytes of a connection who reads it. */
+  /** Chooses the reader of a connection by its first bytes. */
   const inspect = (socket: Socket) => {
     const drop = () => socket.destroy();
     const forget = () => silent.delete(socket);
@@ -72,7 +72,7 @@ export function openVolumeLanes(
   server.removeAllListeners('connection');
   server.on('connection', inspect);
   return {
-    /** Closes idle connections now, the others after their answer. */
+    /** Closes idle connections now and the others after their current answer. */
     close() {
       closing = true;
       for (const lane of lanes) lane.endIfIdle();
@@ -81,7 +81,7 @@ export function openVolumeLanes(
   };
 }
 
-/** One connection on the lane: one PUT of a volume after the other. */
+/** One connection on the fast lane, with one PUT of a volume after another. */
 class Lane {
   readonly #context: LaneContext;
   readonly #intake: Intake;
@@ -137,7 +137,7 @@ class Lane {
       this.#intake.begin(head.length, split.rest);
       this.#serve(head);
     } else {
-      // After this read has returned, because its return would stop the new reader.
+      // Must wait until this read has returned, because its return value would stop the new reader.
       setImmediate(() => this.#leave(bytes));
     }
     return false;
@@ -173,12 +173,12 @@ class Lane {
       return;
     }
     this.#mode = this.#intake.remaining > 0 ? 'drain' : 'head';
-    // A client that does not read its answers is not read either, as in Node's server, and times out.
+    // As in Node's server, a client that does not read its answers is not read either, and times out.
     if (this.#socket.write(text)) this.#intake.resume();
     else this.#socket.once('drain', () => this.#intake.resume());
   }
 
-  /** Discards what the client still sends, up to a limit and for a while, so that it gets to see the answer. */
+  /** Discards the rest of the client's body, up to a limit and for a limited time, so that the client gets to see the answer. */
   #end(text = ''): void {
     this.#mode = 'ending';
     const unread = this.#intake.remaining > 0;

@@ -8,8 +8,8 @@ import { Intake } from './intake.ts';
 const HEAD_BYTES = 16 * 1024;
 
 /**
- * Fetches objects with a fraction of the CPU of node:http: bytes go from the socket straight into the memory they are sent from.
- * Understands only the expected status with a Content-Length; throws OtherAnswer for everything else.
+ * Fetches objects with a fraction of the CPU of node:http: bytes go from the socket straight into the memory they are sent
+ * from. Accepts only answers with the expected status and a Content-Length; throws OtherAnswer otherwise.
  */
 export class S3Connections implements ObjectReader {
   readonly #endpoint: URL;
@@ -82,7 +82,7 @@ class S3Connection implements OpenBody {
     this.#intake.socket.destroy();
   }
 
-  /** Keeps an idle connection; unexpected bytes or the idle time close it. */
+  /** Keeps the connection open for reuse; unexpected bytes or the idle timeout close it. */
   keepIdle(idleMs: number): void {
     this.#mode = 'idle';
     this.#intake.socket.setTimeout(idleMs).unref();

@@ -8,7 +8,7 @@ export class SocketPut implements Body {
   reported = 0;
   reportedAt = performance.now();
   sink: Sink | undefined;
-  /** Settles when the body is wanted, or certainly will not be. */
+  /** Settles when it is decided whether the body is wanted. */
   readonly wanted = Promise.withResolvers<void>();
   readonly #poured = Promise.withResolvers<void>();
   /** The rest of the body is not wanted. */

@@ -21,7 +21,7 @@ const READ_BYTES = 64 * 1024;
 const GOING_AWAY = Buffer.from([0x03, 0xe9]);
 const PROTOCOL_ERROR = Buffer.from([0x03, 0xea]);
 
-/** Any other upgrade is answered as a plain request. */
+/** Accepts only upgrades to the volume protocol; any other is answered as a plain request. */
 export function isVolumeSocket({ method, url, headers }: IncomingMessage): boolean {
   const offered = headers['sec-websocket-protocol']?.split(',').map((one) => one.trim());
   return (
@@ -34,7 +34,7 @@ export function isVolumeSocket({ method, url, headers }: IncomingMessage): boole
   );
 }
 
-/** Takes the upgrades of the server. `takesOver`: reads connections with an intake, where possible. */
+/** Handles the server's upgrades. `takesOver`: reads connections with an intake where possible. */
 export function acceptVolumeSockets(
   server: Server,
   handle: VolumeHandler,
@@ -47,15 +47,15 @@ export function acceptVolumeSockets(
   server.on('upgrade', (request: IncomingMessage, socket: HttpSocket, early: Buffer) => {
     // Node has removed its own listener.
     socket.on('error', () => socket.destroy());
-    // After the current read has returned, because its return would stop the new reader.
+    // Must wait until the current read has returned, because its return value would stop the new reader.
     setImmediate(() => {
-      // An earlier request on this connection that is unanswered would never be answered.
+      // An earlier unanswered request on this connection would never be answered.
       if (closing || socket.destroyed || socket._httpMessage) {
         socket.destroy();
         return;
       }
       const { readableLength } = socket;
-      // Later bytes wait in the socket, which is about to lose its readers.
+      // Later bytes are buffered in the socket, which is about to lose its readers.
       const waiting: Buffer[] = readableLength > 0 ? [socket.read(readableLength)] : [];
       const first = Buffer.concat([early, ...waiting]);
       const open = (onBytes: OnBytes) =>
@@ -68,7 +68,7 @@ export function acceptVolumeSockets(
     });
   });
   return {
-    /** Closes idle sockets now, the others after their answer. */
+    /** Closes idle sockets now and the others after their current answer. */
     close() {
       closing = true;
       for (const socket of sockets) socket.endWhenIdle();
@@ -83,8 +83,8 @@ interface HttpSocket extends Socket {
 }
 
 /**
- * Reads all pieces into the same memory: new memory for each would cost the server more than WebSockets save the browser. Not
- * possible with TLS, or while answers wait to be sent.
+ * Reads all pieces into the same memory: allocating memory for each would cost the server more than WebSockets save the
+ * browser. Not possible with TLS, or while answers wait to be sent.
  */
 function openIntake(socket: Socket, onBytes: OnBytes): Socket | undefined {
   const found = Intake.of(socket);
@@ -99,7 +99,7 @@ function openIntake(socket: Socket, onBytes: OnBytes): Socket | undefined {
 /** Reads the socket through Node. */
 function readWithNode(socket: Socket, onBytes?: OnBytes): Socket {
   socket.removeAllListeners('timeout');
-  // The bytes that arrived with the request come first.
+  // Paused so that the bytes that arrived with the request are handled first.
   socket.pause();
   if (onBytes)
     socket.on('data', (bytes: Buffer) => {
@@ -173,7 +173,7 @@ class VolumeSocket {
     if (!this.#put) this.#end(GOING_AWAY);
   }
 
-  /** False if the bytes are still needed; the socket resumes later. */
+  /** Returns false if the bytes are still in use; the socket resumes later. */
   take(bytes: Buffer): boolean {
     if (!this.socket.writable) this.#discard(bytes.length);
     const wait = this.#read(bytes);
@@ -186,7 +186,7 @@ class VolumeSocket {
     return false;
   }
 
-  /** Returns a promise if it has to wait; it never rejects. */
+  /** Returns a promise if reading has to wait; the promise never rejects. */
   #read(bytes: Buffer): Promise<void> | undefined {
     try {
       for (let at = 0; at < bytes.length && this.socket.writable; ) {

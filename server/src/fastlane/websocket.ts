@@ -1,4 +1,4 @@
-/** The part of RFC 6455 that a server needs to receive much and send little. */
+/** The part of RFC 6455 needed by a server that receives much and sends little. */
 import { createHash } from 'node:crypto';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -27,7 +27,7 @@ export interface Frame {
   mask: Buffer;
 }
 
-/** Reads the heads of frames from pieces of any length. */
+/** Parses frame heads from pieces of any length. */
 export class FrameHeads {
   readonly #head = Buffer.alloc(MOST_HEAD_BYTES);
   #length = 0;
@@ -90,7 +90,7 @@ const { turn } = new WebAssembly.Instance(compiled, { '': { '': memory } }).expo
   turn: (end: number, word: number) => void;
 };
 
-/** Copies bytes of a frame from its byte number `position` on, and removes the mask. */
+/** Copies bytes of a frame and removes the mask; `position` is the offset of the first byte in the frame. */
 export function unmask(from: Uint8Array, to: Uint8Array, mask: Uint8Array, position: number): void {
   const word = Buffer.from([0, 1, 2, 3].map((at) => mask[(position + at) % 4]!)).readInt32LE();
   for (let at = 0; at < from.length; at += STAGE_BYTES) {

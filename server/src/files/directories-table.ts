@@ -18,18 +18,18 @@ import { takenDir, unknownDir } from './refusals.ts';
 
 export type DirectoryRow = Omit<Directory, 'created_at' | 'size'> & { created_at: number; size: bigint };
 
-/** With `d` for the directory and `u` for its sums, which are null if it never had a file. */
+/** Here `d` is the directory and `u` its sums, which are null if it never had a file. */
 const WITH_SUMS = `d.dir_id, d.name, d.created_at, u.files,
   CAST(u.bytes_high AS TEXT) AS high, CAST(u.bytes_low AS TEXT) AS low`;
 const JOIN_SUMS = 'LEFT JOIN usage u ON u.owner = d.owner AND u.dir_id = d.dir_id';
-/** The administrator's directories may also have files without an owner. */
+/** The administrator's directories may also hold files without an owner. */
 const JOIN_ADMIN_SUMS = "LEFT JOIN usage u ON u.owner IN (d.owner, '') AND u.dir_id = d.dir_id";
 type RowWithSums = Pick<DirectoryRow, 'dir_id' | 'name' | 'created_at'> & {
   files: number | null;
   high: string | null;
   low: string | null;
 };
-/** Rows that are read in the same query as the session. */
+/** Number of directories read in the same query as the session. */
 const FIRST_PAGE = 500;
 
 const toDirectory =
@@ -43,7 +43,7 @@ const toDirectory =
     size: joinHalves(high ?? '0', low ?? '0'),
   });
 
-/** One entry for each directory: the administrator's may have two sums. */
+/** Merges rows into one entry per directory: the administrator's directories may have two sums. */
 function mergeSums(dirs: DirectoryRow[]): DirectoryRow[] {
   const byId = new Map<number, DirectoryRow>();
   for (const dir of dirs) {
@@ -59,7 +59,7 @@ export async function lockDir(tx: Sql, owner: string, dirId: number): Promise<bo
   return dirId === 0 || exists(tx, text, dirId, owner);
 }
 
-/** The same for a directory of any owner. */
+/** Like `lockDir`, for a directory of any owner. */
 export const lockAnyDir = (tx: Sql, dirId: number) =>
   exists(tx, `SELECT 1 FROM dirs WHERE dir_id = ? ${tx.dialect.forUpdate}`, dirId);
 
@@ -82,7 +82,7 @@ export class DirectoriesTable extends Queries {
     });
   }
 
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   async list(owner: string, after = 0): Promise<DirectoryRow[]> {
     const join = owner === ADMIN ? JOIN_ADMIN_SUMS : JOIN_SUMS;
     const page = (from: number, limit: number) =>
@@ -122,7 +122,8 @@ export class DirectoriesTable extends Queries {
       if (!dir) throw unknownDir();
       if (dir.name !== match) throw new ApiError(412, 'the directory has been renamed in the meantime');
       if (dir.name === name) return;
-      // A row with the new name for a moment: a concurrent `create` of this name waits for it and then finds the name taken.
+      // Inserts a row with the new name for a moment: a concurrent `create` of this name waits for it and then finds the name
+      // taken.
       const [placeholder] = await tx.execute<{ dir_id: number }>(INSERT, owner, name, 0);
       if (!placeholder) throw takenDir();
       await tx.execute('DELETE FROM dirs WHERE dir_id = ?', placeholder.dir_id);
@@ -137,11 +138,14 @@ export class DirectoriesTable extends Queries {
   }
 }
 
-/** Deletes a directory. Its files, also those in the trash, and its open transfers move to the root. False if the owner has no such directory. */
+/**
+ * Deletes a directory. Its files, including those in the trash, and its open transfers move to the root. False if the owner
+ * has no such directory.
+ */
 export async function removeDir(tx: Sql, owner: string, dirId: number): Promise<boolean> {
   const text = 'DELETE FROM dirs WHERE dir_id = ? AND owner = ? RETURNING dir_id';
   if ((await tx.execute(text, dirId, owner)).length === 0) return false;
-  // Transfers before files: one that completes in between has left its file for the statements below.
+  // Transfers before files: a transfer that completes in between has created its file before the statements below run.
   await tx.execute(`UPDATE transfers SET dir_id = 0 WHERE dir_id = ? AND ${NOT_DONE}`, dirId);
   await markDirStale(tx, dirId);
   await tx.execute('UPDATE files SET dir_id = 0, rev = rev + 1 WHERE dir_id = ?', dirId);

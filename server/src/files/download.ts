@@ -20,7 +20,7 @@ const sealedHeaders = (etag: string): OutgoingHttpHeaders => ({
   'x-content-type-options': 'nosniff',
 });
 
-/** The headers of every response with a volume. Visitors get no enc_params, which are the owner's. */
+/** Headers of every response with a volume. Visitors do not get the owner's enc_params. */
 export function volumeHeaders(file: ReadableFile, etag: string, forVisitor = false): OutgoingHttpHeaders {
   const result = sealedHeaders(etag);
   if (!forVisitor) result[headers.encParams] = toBase64(file.enc_params);
@@ -34,13 +34,13 @@ export interface OpenContent {
   volume: OpenVolume;
 }
 
-/** `file`: adds the headers of a volume; thumbnails and digests have none. */
+/** If `file` is set, the headers of a volume are added; thumbnails and digests have none. */
 export interface DownloadContent extends OpenContent {
   file?: ReadableFile;
   forVisitor?: boolean;
 }
 
-/** The digests of all volumes of a file, in order. */
+/** The concatenated digests of all volumes of a file, in order. */
 export function openDigests(volumes: readonly Volume[]): OpenContent {
   // The file was deleted after its record was read.
   if (volumes.length === 0) throw unknownFile();
@@ -58,7 +58,7 @@ export function openDigests(volumes: readonly Volume[]): OpenContent {
   };
 }
 
-/** Sends the content, or the range of it that was asked for, from the store to the socket. Returns how many bytes were sent. */
+/** Sends the content, or the requested range of it, from the store to the socket. Returns the number of bytes sent. */
 export async function sendContent(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -101,12 +101,12 @@ export async function sendContent(
       const limited = rateLimiter.limitDownload(socket, account);
       try {
         response.flushHeaders();
-        // Not through the response, which delays each piece by a tick and keeps lists of them.
+        // Bypasses the response, which delays each piece by a tick and keeps lists of them.
         await volume.send(limited.writable, start, end);
       } catch (error) {
-        // The length has been announced: only a closed connection can still say that bytes are missing.
+        // Content-Length has been sent, so only closing the connection can tell the client that bytes are missing.
         request.log.warn({ err: error }, 'a volume was not sent completely');
-        // Not a fault of ours if the client closed the connection.
+        // It is not the server's fault if the client closed the connection.
         if (!socket.destroyed) countFault(metrics, error);
         response.destroy();
         return 0;
@@ -122,8 +122,8 @@ export async function sendContent(
 }
 
 /**
- * Waits until the responses to earlier requests on this connection have been sent; false if the client has gone. Bytes written before
- * would never complete if it went away.
+ * Waits until the responses to earlier requests on this connection have been sent. False if the client has disconnected:
+ * bytes written before the turn came would then never complete.
  */
 async function waitForTurn(response: ServerResponse): Promise<boolean> {
   const connection = response.req.socket;
@@ -141,7 +141,7 @@ async function waitForTurn(response: ServerResponse): Promise<boolean> {
   return !connection.destroyed;
 }
 
-/** Whether an If-None-Match header has this tag, compared weakly. */
+/** Whether an If-None-Match header contains this tag, by weak comparison. */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag);

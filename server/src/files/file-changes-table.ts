@@ -1,6 +1,6 @@
 /**
- * Every change of a file's record. Locks are taken in one order, so that two transactions cannot wait for each other: account,
- * directories by number, files by id, sums (quota.ts).
+ * Every change of a file's record. To avoid deadlocks, locks are always taken in this order: account, directories by number,
+ * files by id, sums (quota.ts).
  */
 import { hash } from 'node:crypto';
 import { type NewName, toBase64 } from '@szafa/protocol';
@@ -88,7 +88,7 @@ export interface CloneTarget {
 }
 
 export class FileChangesTable extends Queries {
-  /** `file` as it was read; it may be in another directory by now. */
+  /** Moves a file that was read earlier; it may be in another directory by now. */
   move(file: FileRow, owner: string, dirId: number): Promise<'moved' | 'no file' | 'no directory'> {
     return this.sql.transaction(async (tx) => {
       if (!(await lockDir(tx, owner, dirId))) return 'no directory';
@@ -104,7 +104,7 @@ export class FileChangesTable extends Queries {
     });
   }
 
-  /** Renames and moves all files, or none: then it returns those that the caller does not have, or that have changed. */
+  /** Renames and moves all files or none. Returns the files that prevent it: those that are not the caller's, or have changed. */
   rename(
     caller: string,
     names: NewName[],
@@ -121,7 +121,7 @@ export class FileChangesTable extends Queries {
       if (refused.length > 0) return refused.map(({ fileId }) => fileId);
       for (const { fileId, fileName, encParams, dirId } of names) {
         const [row] = await tx.execute<{ rev: number }>(
-          // A renamed clone is a file of its own: its source may be cloned into the same directory again.
+          // A renamed clone no longer counts as a clone: its source may be cloned into the same directory again.
           `UPDATE files SET file_name = ?, enc_params = ?, dir_id = ?, cloned_from = NULL, rev = rev + 1
            WHERE file_id = ? RETURNING rev`,
           ...[fileName, encParams, dirId ?? files.get(fileId)!.dir_id, fileId],
@@ -165,22 +165,29 @@ export class FileChangesTable extends Queries {
     });
   }
 
-  /** Undoes `remove` when the volumes could not be removed, unless its lease has expired and the sweeper has taken them. */
+  /**
+   * Undoes `remove` when the volumes could not be removed. Does nothing if the lease has expired and the sweeper has taken
+   * the volumes.
+   */
   restore({ file, accountId, transfer }: RemovedFile, notBefore: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
       await requireLiveAccount(tx, accountId);
       const lease = 'DELETE FROM garbage WHERE file_id = ? AND not_before = ? RETURNING file_id';
       if ((await tx.execute(lease, file.file_id, notBefore)).length === 0) return;
-      // Of any owner: a file without an owner, or completed by another account, may be in someone else's directory.
+      // The directory may have any owner: a file without an owner, or completed by another account, may be in someone else's
+      // directory.
       const dirId = (await lockAnyDir(tx, file.dir_id)) ? file.dir_id : 0;
-      // The directory may have changed, and the sweeper may have removed the manifest of a file without a record.
+      // A new revision, because the directory may have changed and the sweeper may have removed the manifest in the meantime.
       await insertFile(tx, { ...file, dir_id: dirId, rev: file.rev + 1 });
       await markStale(tx, file.file_id, file.rev + 1);
       if (transfer) await insertTransfer(tx, transfer);
     });
   }
 
-  /** Reserves the clone of a file in a directory, and its bytes within the quota. It is garbage until `finishClone`. */
+  /**
+   * Reserves the clone of a file in a directory, and its bytes within the quota. The clone counts as garbage until
+   * `finishClone`.
+   */
   beginClone(
     source: FileRow,
     target: CloneTarget & { accountId?: string; leaseUntil: number },
@@ -209,7 +216,7 @@ export class FileChangesTable extends Queries {
     });
   }
 
-  /** `copied`: the source as it was when its volumes and thumbnail were copied. */
+  /** Completes a clone. `copied` is the source as it was when its volumes and thumbnail were copied. */
   finishClone(
     copied: Pick<FileRow, 'file_id' | 'rev' | 'thumbnail'>,
     target: CloneTarget & { now: number },
@@ -246,7 +253,7 @@ async function lockDirs(tx: Sql, caller: string, names: NewName[]): Promise<bool
   return true;
 }
 
-/** Returns false if the file is not in `from`, or in the trash. */
+/** Returns false if the file is not in `from`, or is in the trash. */
 async function moveBetween(tx: Sql, fileId: string, from: number, to: number): Promise<boolean> {
   const [row] = await tx.execute<{ rev: number }>(
     `UPDATE files SET dir_id = ?, rev = rev + 1

@@ -18,7 +18,7 @@ export interface FilesQuery {
   headers?: '1';
 }
 
-/** A list that is read page by page. */
+/** A list of files that is read page by page. */
 export interface FileList<Entry extends FileRecord = FileRecord> {
   pageSize: number;
   page(cursor: string | undefined, limit: number): Promise<FileListRow[]>;
@@ -44,7 +44,7 @@ function toEntry(file: FileListRow): FileRecord {
   };
 }
 
-/** A page is held in memory, and headers are much longer than the rest of a record. */
+/** Pages with headers are smaller: a page is held in memory, and headers are much longer than the rest of a record. */
 function listOptions({ dir_id, headers }: FilesQuery) {
   const pageSize = headers === undefined ? limits.listPage : limits.headersPage;
   return { pageSize, options: { dirId: toNumber(dir_id), headers: headers !== undefined } };
@@ -61,7 +61,7 @@ export function fileList(files: FilesTable, caller: string, query: FilesQuery): 
   };
 }
 
-/** The caller's trash; files may expire `keptMs` after they were put there. */
+/** The caller's trash. A file may be deleted `keptMs` after it was put there. */
 export function trashList(
   trash: TrashTable,
   caller: string,
@@ -85,7 +85,7 @@ export function trashList(
   };
 }
 
-/** Reads one page, never longer than the list's page size: SQLite serves nobody else while it reads. */
+/** Reads one page, never longer than the list's page size: SQLite blocks all other requests while it reads. */
 export async function readPage<Entry extends FileRecord>(
   list: FileList<Entry>,
   { limit, cursor }: FilesQuery & { limit: string },
@@ -99,8 +99,8 @@ export async function readPage<Entry extends FileRecord>(
 }
 
 /**
- * Streams the whole list as JSON, page by page, so that memory does not grow with the number of files. Reads the first page before it
- * returns: a database that does not answer then still becomes a status. If it fails later, the connection breaks.
+ * Streams the whole list as JSON, page by page, so that memory does not grow with the number of files. Reads the first page
+ * before it returns, so that a failing database still gives an error status. A later failure breaks the connection.
  */
 export async function streamList(list: FileList, { cursor }: FilesQuery): Promise<Readable> {
   const first = await list.page(cursor, list.pageSize);
@@ -114,7 +114,7 @@ async function* listTexts(
   const text = (rows: FileListRow[]) => JSON.stringify(rows.map(entry)).slice(1, -1);
   yield `{"files":[${text(first)}`;
   for (let rows = first; rows.length === pageSize; ) {
-    // SQLite answers at once: without this, a fast reader would keep other requests waiting.
+    // SQLite answers synchronously: without this, a fast reader would keep other requests waiting.
     await setImmediate();
     rows = await page(cursorAfter(rows.at(-1)!), pageSize);
     if (rows.length > 0) yield `,${text(rows)}`;

@@ -17,9 +17,9 @@ export interface FileRow {
   created_at: number;
   cloned_from: string | null;
   enc_params: string;
-  /** Rises with every change of what the manifest says. */
+  /** Incremented by every change of the manifest's content. */
   rev: number;
-  /** When it was put into the trash; 0: it is not there. */
+  /** When the file was put into the trash; 0 if it is not there. */
   trashed_at: number;
   /** Size and digest; see `thumbnailOf`. */
   thumbnail: string | null;
@@ -31,10 +31,10 @@ export const FILE_COLUMNS = [
 ] as const;
 export const COLUMNS = FILE_COLUMNS.join(', ');
 
-/** Ids of another form belong to no file, and PostgreSQL does not take every text. */
+/** Filters ids before they reach the database: PostgreSQL rejects some text, such as NUL. */
 export const isFileId = (id: string) => /^[0-9a-f]{32}$/.test(id);
 
-/** Whether the caller may use the file: those without an owner are the administrator's. */
+/** Whether the caller may use the file. Files without an owner are the administrator's. */
 export const isOwn = (caller: string, { owner }: Pick<FileRow, 'owner'>) =>
   owner === caller || (caller === ADMIN && owner === '');
 
@@ -48,9 +48,9 @@ export interface FileListRow
 
 export interface ListOptions {
   dirId?: number | undefined;
-  /** With the `enc_params` of each file. */
+  /** Includes the `enc_params` of each file. */
   headers?: boolean | undefined;
-  /** Only files older than the one with this number. */
+  /** Only files with a lower sequence number. */
   before?: number | undefined;
   limit: number;
 }
@@ -68,20 +68,20 @@ export function selectList(caller: string, { dirId, headers }: Pick<ListOptions,
   return { select, params };
 }
 
-/** A file with what is needed to send one of its volumes. */
+/** A file with the data needed to send one of its volumes. */
 export interface ReadableFile extends Pick<FileRow, 'owner' | 'chunk_count' | 'enc_params'> {
   volume: Volume | undefined;
 }
 export type ReadableRow = Omit<ReadableFile, 'volume'> & { entry: string | null };
 
-/** The columns of `ReadableRow`, with `f` for the file and `b` for the block of its volumes. */
+/** The columns of `ReadableRow`, where `f` is the file and `b` the block of its volumes. */
 export const READABLE = `f.owner, f.chunk_count, f.enc_params, ${ENTRY}`;
 export const JOIN_BLOCK = 'LEFT JOIN volume_blocks b ON b.file_id = f.file_id AND b.block = ?';
-/** A constant: prepared statements are found by their text, and hashing a new text costs time on every request. */
+/** A constant, because prepared statements are looked up by their text, and hashing a new string costs time on every request. */
 const SESSION_AND_FILE = `SELECT ${SESSION}, ${READABLE}
   FROM ${SESSIONS} LEFT JOIN files f ON f.file_id = ? AND f.trashed_at = 0 ${JOIN_BLOCK} WHERE s.token_hash = ?`;
 
-/** The parameters of READABLE and JOIN_BLOCK for one volume, and how to parse a row. */
+/** Returns the parameters of READABLE and JOIN_BLOCK for one volume, and a parser for the row. */
 export function readableAt(idx: number) {
   const inRange = idx >= 1 && idx <= limits.volumesPerFile;
   const [start, block] = placeOf(inRange ? idx : 1);
@@ -109,7 +109,7 @@ export class FilesTable extends Queries {
     return this.sql.query<FileLocation>(text, JSON.stringify(ids.filter(isFileId)));
   }
 
-  /** Those of these files that exist and are not in the trash, unordered. */
+  /** Returns the files that exist and are not in the trash, unordered. */
   withThumbnails(ids: string[]): Promise<Pick<FileRow, 'file_id' | 'owner' | 'enc_params' | 'thumbnail'>[]> {
     return this.sql.query(
       `SELECT file_id, owner, enc_params, thumbnail FROM files
@@ -118,7 +118,7 @@ export class FilesTable extends Queries {
     );
   }
 
-  /** The file and one of its volumes, in one query. */
+  /** Reads a file and one of its volumes in one query. */
   async readable(fileId: string, idx: number): Promise<ReadableFile | undefined> {
     const { start, block, parse } = readableAt(idx);
     const text = `SELECT ${READABLE} FROM files f ${JOIN_BLOCK} WHERE f.file_id = ? AND f.trashed_at = 0`;
@@ -142,13 +142,13 @@ export class FilesTable extends Queries {
     };
   }
 
-  /** The number of the newest file; it rises whenever one is created. */
+  /** The sequence number of the newest file. Every new file has a higher one. */
   async newest(): Promise<number> {
     const [row] = await this.sql.query<{ newest: number | null }>('SELECT MAX(seq) AS newest FROM files');
     return row!.newest ?? 0;
   }
 
-  /** A page of all files, in the order of their numbers. */
+  /** One page of all files, ordered by sequence number. */
   numbered(from: number, until: number, limit: number): Promise<NumberedFile[]> {
     return this.sql.query<NumberedFile>(
       `SELECT seq, file_id, owner, chunk_count, thumbnail FROM files WHERE seq >= ? AND seq <= ?

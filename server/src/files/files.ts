@@ -16,7 +16,7 @@ import { readManifest } from './manifest.ts';
 import { badDirectory, CloneExists, overQuota, unknownFile, unknownVolume } from './refusals.ts';
 import { withThumbnail } from './thumbnails-table.ts';
 
-/** How long a removal or a clone may be silent before the sweeper takes over. */
+/** How long a removal or clone may go without renewing its lease before the sweeper takes over. */
 const LEASE_MS = 30_000;
 
 interface Dependencies {
@@ -34,14 +34,14 @@ export class Files {
     this.#deps = deps;
   }
 
-  /** Finds a file of the caller. `inTrash`: also one in the trash, which can only be deleted. */
+  /** Finds a file of the caller. With `inTrash` it may also be in the trash, where it can only be deleted. */
   async find(fileId: string, caller: string, { inTrash = false } = {}): Promise<FileRow> {
     const file = requireOwned(await this.#deps.metadata.files.get(fileId), caller);
     if (file.trashed_at > 0 && !inTrash) throw unknownFile();
     return file;
   }
 
-  /** Opens a volume of a file that was read together with the session; `whole`: all of it will be sent. */
+  /** Opens a volume of a file that was read together with the session. `whole`: the whole volume will be sent. */
   async openVolume(fileId: string, found: ReadableFile | undefined, caller: string, whole: boolean) {
     const { file, known } = requireReadable(found, caller);
     const volume = await this.#deps.volumes.open(fileId, known, whole);
@@ -49,7 +49,7 @@ export class Files {
     return { file, sha256: known.sha256, volume };
   }
 
-  /** Makes the checks of `openVolume` and returns where another program can read the volume. */
+  /** Makes the same checks as `openVolume` and returns where another program can read the volume. */
   locateVolume(fileId: string, found: ReadableFile | undefined, caller: string) {
     const { file, known } = requireReadable(found, caller);
     return { file, sha256: known.sha256, place: this.#deps.volumes.locate(fileId, known) };
@@ -80,7 +80,7 @@ export class Files {
     });
   }
 
-  /** Deletes the record first, so that no listed file lacks its volumes, and restores it if the volumes cannot be removed. */
+  /** Deletes the record first, so that no listed file lacks its volumes. Restores it if the volumes cannot be removed. */
   async remove(fileId: string, caller: string): Promise<void> {
     const { metadata, volumes, custody } = this.#deps;
     const [, mayRemove] = await Promise.all([
@@ -128,7 +128,7 @@ export class Files {
     try {
       return await this.#copy(source, target);
     } catch (error) {
-      // If only the store's answer was lost, the clone may exist; otherwise the sweeper removes it when its lease expires.
+      // If the store is unavailable, the clone may exist nevertheless; the sweeper removes it when its lease expires.
       if (!(error instanceof StoreUnavailable)) await this.#discard(target.fileId);
       throw error;
     } finally {
@@ -136,7 +136,7 @@ export class Files {
     }
   }
 
-  /** Leaves to the sweeper what cannot be removed now. */
+  /** Removes the volumes of a failed clone; if that fails, the sweeper does it later. */
   async #discard(fileId: string): Promise<void> {
     try {
       await this.#deps.volumes.remove(fileId);

@@ -2,7 +2,7 @@ import { countUpToLimit, exists, Queries, type Sql } from '../platform/sql/sql.t
 import { forgetReceived } from '../transfers/received-volumes-table.ts';
 import { forgetVolumes } from '../transfers/volumes-table.ts';
 
-/** Volume groups to be removed. `not_before` is a lease: a process that works on a group moves it ahead. */
+/** Volume groups to be removed. `not_before` is a lease: a process working on a group moves it into the future. */
 export class GarbageTable extends Queries {
   count(): Promise<number> {
     return countUpToLimit(this.sql, 'garbage');
@@ -14,12 +14,12 @@ export class GarbageTable extends Queries {
     return (await this.sql.query<{ file_id: string }>(text, now)).map((row) => row.file_id);
   }
 
-  /** Keeps the group of an unfinished clone. */
+  /** Removes an unfinished clone from the garbage, so that its volumes are kept. */
   unclaim(fileId: string): Promise<void> {
     return unclaim(this.sql, fileId);
   }
 
-  /** Leases up to `limit` groups that are due; an unfinished clone can then not be finished. */
+  /** Leases up to `limit` groups that are due. An unfinished clone among them can no longer be finished. */
   async take(now: number, leaseUntil: number, limit: number): Promise<string[]> {
     const due = await this.sql.query<{ file_id: string; not_before: number }>(
       'SELECT file_id, not_before FROM garbage WHERE not_before <= ? ORDER BY not_before LIMIT ?',
@@ -49,12 +49,12 @@ export class GarbageTable extends Queries {
     });
   }
 
-  /** Ends all leases, after a start. */
+  /** Ends all leases when the server starts. */
   async release(): Promise<void> {
     await this.sql.execute('UPDATE garbage SET not_before = 0');
   }
 
-  /** Whether the group belongs to a file or transfer, or is listed here. */
+  /** Whether the group belongs to a file or transfer, or is already garbage. */
   isKnown(fileId: string): Promise<boolean> {
     return exists(
       this.sql,

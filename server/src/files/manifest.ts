@@ -26,7 +26,7 @@ export function toManifest(file: ManifestFile, accountId: string, volumes: Volum
   };
 }
 
-/** Builds a file's manifest from the database. `volumesOf`: a file that has the same volumes. */
+/** Builds a file's manifest from the database. `volumesOf` names another file with the same volumes, for a clone. */
 export async function readManifest(
   { accounts, files }: Pick<Metadata, 'accounts' | 'files'>,
   file: ManifestFile,

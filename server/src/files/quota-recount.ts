@@ -1,4 +1,4 @@
-/** Compares the sums that quota.ts keeps with the files, and repairs them. */
+/** Compares the sums kept by quota.ts with the files, and repairs them. */
 import type { Sql } from '../platform/sql/sql.ts';
 import { ADD_TO_USAGE, ALL_DIRS, EXTRA, HALF, INSERT_USAGE, SUMS, TRASH } from './quota.ts';
 
@@ -9,13 +9,13 @@ const recountDirs = (where: string) => `SELECT owner, dir_id, COUNT(*) AS files,
   SUM((${COUNTED}) / ${HALF}) AS counted_high, SUM((${COUNTED}) % ${HALF}) AS counted_low, SUM(extra_bytes) AS extra_bytes
   FROM (SELECT owner, CASE WHEN trashed_at > 0 THEN ${TRASH} ELSE dir_id END AS dir_id, size, stored_size, ${EXTRA} AS extra_bytes
     FROM files WHERE ${where}) AS placed GROUP BY owner, dir_id`;
-/** With the sums over all directories of an owner, which alone have `extra_bytes`. */
+/** Adds a row with the sums over all directories of an owner; only this row has `extra_bytes`. */
 const recount = (where: string) => `WITH own AS (${recountDirs(where)})
   SELECT owner, dir_id, ${SUMS.map((name) => (name === 'extra_bytes' ? '0 AS extra_bytes' : name)).join(', ')} FROM own
   UNION ALL SELECT owner, ${ALL_DIRS}, ${SUMS.map((name) => `SUM(${name})`).join(', ')} FROM own GROUP BY owner`;
 
 const OWNERS_AT_ONCE = 200;
-/** A page of the owners that have files or sums, found through the indexes. */
+/** One page of the owners that have files or sums, found through the indexes. */
 const OWNERS = `SELECT owner FROM (
     SELECT owner FROM (SELECT DISTINCT owner FROM usage WHERE owner > ? ORDER BY owner LIMIT ?) AS kept
     UNION SELECT owner FROM (SELECT DISTINCT owner FROM files WHERE owner > ? ORDER BY owner LIMIT ?) AS real
@@ -32,13 +32,13 @@ const WRONG = `SELECT DISTINCT owner FROM (
   ) AS wrong ORDER BY owner`;
 
 /**
- * Yields owners whose sums differ from their files. Reads a page of owners at a time, so memory stays bounded, and compares a page in
- * one statement, so that a concurrent change counts on both sides or on neither.
+ * Yields owners whose sums differ from their files. Reads a page of owners at a time to bound memory, and compares each page
+ * in one statement, so that a concurrent change counts on both sides or on neither.
  */
 export async function* findWrongUsage(sql: Sql): AsyncGenerator<string> {
   const page = (after: string) =>
     sql.query<{ owner: string }>(OWNERS, after, OWNERS_AT_ONCE, after, OWNERS_AT_ONCE, OWNERS_AT_ONCE);
-  // Files without an owner sort before everything that `page` finds.
+  // Files without an owner sort before every owner that `page` finds.
   const [nobody] = await sql.query<{ owner: string }>(WRONG, '', '', '', '');
   if (nobody) yield nobody.owner;
   for (let owners = await page(''); owners.length > 0; owners = await page(owners.at(-1)!.owner)) {
@@ -47,7 +47,7 @@ export async function* findWrongUsage(sql: Sql): AsyncGenerator<string> {
   }
 }
 
-/** Recomputes an owner's sums. Locks their rows first, so that concurrent changes come before or after. */
+/** Recomputes an owner's sums. Locks their rows first, so that concurrent changes happen entirely before or after. */
 export function repairUsage(sql: Sql, owner: string): Promise<void> {
   return sql.transaction(async (tx) => {
     // The row of all directories stays, to keep its `rev`.

@@ -1,6 +1,6 @@
 /**
- * How much every owner has. Sums are kept for each owner and directory and change in the transaction that changes the files, so that a
- * quota check reads one row. quota-recount.ts compares them with the files.
+ * Usage and quota of every owner. Sums are kept for each owner and directory and updated in the transaction that changes the
+ * files, so that a quota check reads one row. quota-recount.ts compares them with the files.
  */
 import { ADMIN, extraAllowance } from '@szafa/protocol';
 import { type Lookup, SESSION, SESSIONS, type SessionRow, sessionOf } from '../accounts/account-rows.ts';
@@ -8,7 +8,7 @@ import type { Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
 import { parseEntry } from '../transfers/volumes-table.ts';
 
-/** In place of a directory's number: all of an owner's files. The `rev` of this row rises with every change. */
+/** In place of a directory's number: all files of an owner. The `rev` of this row is incremented by every change. */
 export const ALL_DIRS = -1;
 /** In place of a directory's number: the owner's trash, which counts in ALL_DIRS and in no directory. */
 export const TRASH = -2;
@@ -22,7 +22,7 @@ export const ADD_TO_USAGE = `ON CONFLICT (owner, dir_id) DO UPDATE SET
   ${[...SUMS, 'rev'].map((name) => `${name} = usage.${name} + excluded.${name}`).join(', ')}`;
 const ROW = `(${USAGE_COLUMNS.map(() => '?').join(', ')})`;
 
-/** The values of SUMS: kept in halves, which together can exceed what a number holds exactly. */
+/** The values of SUMS. Byte counts are split into halves, because their total can exceed a safe integer. */
 type Sums = number[];
 const ZERO: Sums = SUMS.map(() => 0);
 
@@ -31,24 +31,27 @@ function halves(value: number): [high: number, low: number] {
   return [high, value - high * HALF];
 }
 
-/** Halves come from the database as text: they can exceed what a number holds exactly. */
+/** Halves come from the database as text because they can exceed a safe integer. */
 export const joinHalves = (high: string, low: string) => BigInt(high) * BigInt(HALF) + BigInt(low);
 
 /** Bytes that count toward an enforced quota. */
 export const countedOf = (file: { size: number; stored_size: number }) =>
   Math.max(file.size, file.stored_size);
 
-/** Bytes of enc_params and thumbnail. No quota counts them; owners have an allowance for them, see `extraAllowance`. */
+/**
+ * Bytes of enc_params and thumbnail. They do not count toward the quota but have an allowance of their own, see
+ * `extraAllowance`.
+ */
 export const extraOf = (file: { enc_params: string; thumbnail: string | null }) =>
   Buffer.byteLength(file.enc_params) + (parseEntry(file.thumbnail, 0)?.size ?? 0);
-/** The same in SQL: a thumbnail's entry is a digest of 64 digits, then the size. */
+/** `extraOf` in SQL: a thumbnail's entry is a digest of 64 digits followed by the size. */
 export const EXTRA = 'OCTET_LENGTH(enc_params) + COALESCE(CAST(SUBSTR(thumbnail, 65) AS BIGINT), 0)';
 
-/** The directory in which a file counts. */
+/** The directory number under which a file is counted. */
 export const countedIn = ({ dir_id, trashed_at }: { dir_id: number; trashed_at: number }) =>
   trashed_at > 0 ? TRASH : dir_id;
 
-/** What is added to the rows of one owner, by directory. */
+/** Amounts to add to the rows of one owner, by directory. */
 class UsageChanges extends Map<number, Sums> {
   add(dirId: number, sums: Sums, sign: 1 | -1): void {
     const after = (this.get(dirId) ?? ZERO).map((value, at) => value + sign * sums[at]!);
@@ -56,7 +59,7 @@ class UsageChanges extends Map<number, Sums> {
   }
 }
 
-/** A file that is created (from nowhere), deleted (to nowhere), or counts in another directory. */
+/** A file that is created (from nowhere), deleted (to nowhere), or moved to another directory or the trash. */
 interface UsageMove {
   owner: string;
   size: number;
@@ -85,10 +88,10 @@ export async function moveUsage(tx: Sql, moves: UsageMove[]): Promise<void> {
   }
 }
 
-/** Rows in one statement: a fixed number of statement texts, each prepared once. */
+/** Limits the rows per statement, so that only a few statement texts exist and each is prepared once. */
 const ROWS_AT_ONCE = 3;
 
-/** Rows are locked in ascending order, so that two transactions cannot wait for each other. `rev` is added to that of ALL_DIRS. */
+/** Adds to the sums. Locks rows in ascending order to avoid deadlocks. `rev` is added to that of ALL_DIRS. */
 async function addTo(tx: Sql, owner: string, changes: UsageChanges, rev = 1): Promise<void> {
   const rows = [...changes].sort(([a], [b]) => a - b);
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
@@ -100,12 +103,12 @@ async function addTo(tx: Sql, owner: string, changes: UsageChanges, rev = 1): Pr
   }
 }
 
-/** Enc_params or a thumbnail of the owner grew by `bytes`. */
+/** Records that the owner's enc_params or thumbnails grew by `bytes`. */
 export function addExtra(tx: Sql, owner: string, bytes: number): Promise<void> {
   return addTo(tx, owner, new UsageChanges([[ALL_DIRS, [...ZERO.slice(1), bytes]]]));
 }
 
-/** Records a change that is in no sum: a name, or a directory. */
+/** Records a change that affects no sum: of a name or a directory. */
 export function recordChange(tx: Sql, owner: string): Promise<void> {
   return addTo(tx, owner, new UsageChanges([[ALL_DIRS, ZERO]]));
 }
@@ -129,8 +132,8 @@ export async function moveUsageToRoot(tx: Sql, dirId: number): Promise<void> {
 }
 
 /**
- * Whether the owner, with `more`, exceeds the quota or the allowance for enc_params and thumbnails. `usual` is the quota of owners that
- * have none of their own.
+ * Whether the owner, with `more` added, exceeds the quota or the allowance for enc_params and thumbnails. `usual` is the
+ * quota of owners without one of their own.
  */
 export async function isOverQuota(tx: Sql, owner: string, usual: number, more = { counted: 0, extra: 0 }) {
   const { counted, extra, quota } = await usageWithOpenTransfers(tx, owner);
@@ -138,7 +141,7 @@ export async function isOverQuota(tx: Sql, owner: string, usual: number, more = 
   return extra + BigInt(more.extra) > BigInt(extraAllowance(quota ?? usual));
 }
 
-/** Whether the owner exceeds the allowance: for changes that no quota counts. */
+/** Whether the owner exceeds the allowance for enc_params and thumbnails, which the quota does not count. */
 export async function isOverAllowance(tx: Sql, owner: string, usual: number): Promise<boolean> {
   const { extra, quota } = await usageWithOpenTransfers(tx, owner);
   return extra > BigInt(extraAllowance(quota ?? usual));
@@ -151,9 +154,12 @@ type UsageTotals = Record<
   string
 > & { quota: number | null };
 
-/** Files, unfinished clones and open transfers. A transfer counts for its creator until it is completed, then for its new owner. */
+/**
+ * Sums files, unfinished clones and open transfers. A transfer counts for its creator until it is completed, then for its new
+ * owner.
+ */
 async function usageWithOpenTransfers(tx: Sql, owner: string) {
-  // One statement: otherwise a transfer that completes between two of them would not count.
+  // One statement: between two statements, a transfer could complete and be missed by both.
   const [row] = await tx.query<UsageTotals>(
     `SELECT ${total('counted_high')} AS high, ${total('counted_low')} AS low,
        (SELECT ${total(LARGER)} FROM transfers
@@ -186,7 +192,7 @@ export interface AccountUsage {
   bytes: bigint;
   /** The account's own quota. */
   quota: number | null;
-  /** Changes whenever its files or directories do. */
+  /** Changes whenever the account's files or directories change. */
   rev: number;
 }
 

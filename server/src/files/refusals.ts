@@ -1,7 +1,7 @@
 import { headers } from '@szafa/protocol';
 import { ApiError } from '../platform/http/api-error.ts';
 
-/** A second clone of a file in one directory. The header tells it from a failed copy, which is also 409. */
+/** Thrown for a second clone of a file in one directory. The header distinguishes it from a failed copy, which is also a 409. */
 export class CloneExists extends ApiError {
   override name = 'CloneExists';
   override readonly headers = { [headers.conflict]: 'exists' };

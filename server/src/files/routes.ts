@@ -106,19 +106,19 @@ export function fileHandlers(services: Services, countOut: (bytes: number) => vo
   } satisfies Partial<Handlers>;
 }
 
-/** The number in a path; 0, which no directory has, if it cannot be one. */
+/** Parses the directory number in a path. Returns 0, which no directory has, if it is malformed. */
 function parseDirId(text: string): number {
   const dirId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : 0;
   return Number.isSafeInteger(dirId) ? dirId : 0;
 }
 
-/** One file that the caller does not have refuses the whole request. */
+/** Refuses the whole request if the caller lacks one of the files. */
 function requireAll(unknown: string[]): void {
   if (unknown.length === 0) return;
   throw new ApiError(404, 'you do not have some of these files', { extra: { files: unknown } });
 }
 
-/** Whether the whole body will be sent. */
+/** Whether the response will contain the whole content. */
 function isWhole({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.range === undefined && headers['if-none-match'] === undefined;
 }

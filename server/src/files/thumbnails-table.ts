@@ -4,32 +4,35 @@ import { entryOf, parseEntry } from '../transfers/volumes-table.ts';
 import { markStale } from '../upkeep/documents-table.ts';
 import { addExtra, isOverAllowance } from './quota.ts';
 
-/** In the store, a thumbnail is the volume of its file with this number; the others start at 1. */
+/** In the store, a thumbnail is volume 0 of its file; the content starts at 1. */
 export const THUMBNAIL = 0;
 
 export const thumbnailOf = ({ thumbnail }: { thumbnail: string | null }): Volume | undefined =>
   parseEntry(thumbnail, THUMBNAIL);
 
-/** All volumes in the group of a file. */
+/** All volumes in the group of a file: its content and its thumbnail. */
 export function withThumbnail(volumes: Volume[], file: { thumbnail: string | null }): Volume[] {
   const thumbnail = thumbnailOf(file);
   return thumbnail ? [...volumes, thumbnail] : volumes;
 }
 
 export class ThumbnailsTable extends Queries {
-  /** Sets it once. False if the file has a thumbnail, does not exist or is in the trash. `quota`: if it is enforced. */
+  /**
+   * Sets the thumbnail once. False if the file already has one, does not exist or is in the trash. `quota` is given if it is
+   * enforced.
+   */
   set(fileId: string, volume: Volume, quota?: number): Promise<boolean | 'over quota'> {
     const update = 'UPDATE files SET thumbnail = ?, rev = rev + 1 WHERE thumbnail IS NULL AND trashed_at = 0';
     return this.#change(update, fileId, volume, volume.size, quota).catch(rollbackReason<'over quota'>);
   }
 
-  /** Forgets a lost thumbnail, so that it can be sent again. False if the file does not have this one. */
+  /** Forgets a lost thumbnail, so that it can be sent again. False if the file has a different thumbnail by now. */
   forget(fileId: string, volume: Volume): Promise<boolean> {
     const update = 'UPDATE files SET thumbnail = NULL, rev = rev + 1 WHERE thumbnail = ?';
     return this.#change(update, fileId, volume, -volume.size);
   }
 
-  /** `growth`: bytes that the allowance counts. */
+  /** `growth` is counted toward the owner's allowance. */
   #change(update: string, fileId: string, volume: Volume, growth: number, quota?: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const text = `${update} AND file_id = ? RETURNING rev, owner`;

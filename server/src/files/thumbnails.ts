@@ -24,7 +24,7 @@ import { isOwn } from './files-table.ts';
 import { overQuota, unknownFile } from './refusals.ts';
 import { THUMBNAIL, thumbnailOf } from './thumbnails-table.ts';
 
-/** A disk would need only one at a time; S3 has a delay for each. */
+/** Hides the latency of S3; a disk would need only one read at a time. */
 const READ_AT_ONCE = 8;
 
 interface Dependencies {
@@ -36,7 +36,7 @@ interface Dependencies {
   config: Pick<Config, 'quotaEnforced' | 'quotaBytes'>;
 }
 
-/** A thumbnail is stored in the group of its file, as a volume is, and is removed with the group. */
+/** Thumbnails. A thumbnail is stored like a volume in the group of its file, and is removed with the group. */
 export class Thumbnails {
   readonly #deps: Dependencies;
 
@@ -44,7 +44,7 @@ export class Thumbnails {
     this.#deps = deps;
   }
 
-  /** When it resolves, the bytes and the record that names them are durable. */
+  /** Stores a thumbnail. When this resolves, the bytes and the record that names them are durable. */
   async write(fileId: string, caller: Caller, bytes: Uint8Array, digest: string | undefined): Promise<void> {
     const { metadata, files, volumes, space, rateLimiter, config } = this.#deps;
     const volume = checkThumbnail(bytes, digest);
@@ -60,19 +60,19 @@ export class Thumbnails {
     } finally {
       reservation.end();
     }
-    // The volume stays if this fails: the record may name it all the same.
+    // If this fails the volume stays, because the record may name it nevertheless.
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
     const isSet = await metadata.thumbnails.set(fileId, volume, quota);
     if (isSet === true) return;
     const isKnown = async () => (await metadata.files.thumbnail(fileId))?.sha256 === volume.sha256;
-    // Another thumbnail was first, or the file is gone. fsck finds what cannot be withdrawn.
+    // Another thumbnail was stored first, or the file is gone. If the volume cannot be withdrawn, fsck finds it.
     if (!(await isKnown())) await volumes.withdraw(fileId, volume, isKnown).catch(() => undefined);
     if (isSet === 'over quota') throw overQuota();
     const now = thumbnailOf(await files.find(fileId, caller.username));
     if (now?.sha256 !== volume.sha256) throw hasOther();
   }
 
-  /** `whole`: all of it will be sent. */
+  /** `whole`: the whole thumbnail will be sent. */
   async open(fileId: string, caller: string, whole: boolean): Promise<OpenContent> {
     const known = thumbnailOf(await this.#deps.files.find(fileId, caller));
     const volume = known && (await this.#deps.volumes.open(fileId, known, whole));
@@ -80,7 +80,7 @@ export class Thumbnails {
     return { sha256: known.sha256, volume };
   }
 
-  /** The thumbnails of those files that are the caller's, unordered. */
+  /** Reads the thumbnails of the caller's files among `ids`, unordered. */
   async readMany(ids: readonly string[], caller: Caller): Promise<ReadThumbnail[]> {
     const { metadata, rateLimiter } = this.#deps;
     const rows = await metadata.files.withThumbnails([...new Set(ids)]);
@@ -108,7 +108,7 @@ export class Thumbnails {
   }
 }
 
-/** At most `limits.thumbnailBytes`. */
+/** Reads a thumbnail into memory: at most `limits.thumbnailBytes`. */
 async function readAll(volume: OpenVolume): Promise<Buffer> {
   const pieces: Buffer[] = [];
   const write = (piece: Buffer, _encoding: string, written: () => void) => {

@@ -8,16 +8,19 @@ import { countedIn, moveUsage } from './quota.ts';
 const END: TrashCursor = { trashedAt: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
 
 /**
- * Files in the trash keep their rows, with the time at which they were put there. Every change locks the row, so that either a restore
- * or the expiry wins.
+ * Files in the trash keep their rows, with the time when they were put there. Every change locks the row, so that of a
+ * restore and a concurrent expiry only one succeeds.
  */
 export class TrashTable extends Queries {
-  /** All of them or none: then it returns those that the caller does not have. Files that are in the trash keep their time. */
+  /**
+   * Puts all files into the trash or none. Returns the files that the caller does not have. Files already in the trash keep
+   * their time.
+   */
   put(caller: string, ids: string[], now: number): Promise<string[]> {
     return this.#setTime(caller, ids, now);
   }
 
-  /** The same in reverse: back to the directory of each file, or the root if that was deleted. */
+  /** Restores all files or none, like `put`. Each returns to its directory, or to the root if that was deleted. */
   restore(caller: string, ids: string[]): Promise<string[]> {
     return this.#setTime(caller, ids, 0);
   }
@@ -55,7 +58,7 @@ export class TrashTable extends Queries {
     );
   }
 
-  /** Deletes those of these files that are in the caller's trash; returns how many there were. */
+  /** Deletes the given files that are in the caller's trash; returns their number. */
   empty(caller: string, ids: string[], now: number): Promise<number> {
     return this.sql.transaction(async (tx) => {
       const own = (await lockFiles(tx, ids)).filter((file) => isOwn(caller, file) && file.trashed_at > 0);
@@ -64,7 +67,7 @@ export class TrashTable extends Queries {
     });
   }
 
-  /** Deletes up to `limit` files of any owner that were put into the trash by `before`; returns how many. */
+  /** Deletes up to `limit` files of any owner that were put into the trash at or before `before`; returns their number. */
   async expire(before: number, now: number, limit: number): Promise<number> {
     const rows = await this.sql.query<{ file_id: string }>(
       'SELECT file_id FROM files WHERE trashed_at > 0 AND trashed_at <= ? ORDER BY trashed_at LIMIT ?',
@@ -73,7 +76,7 @@ export class TrashTable extends Queries {
     if (rows.length === 0) return 0;
     return this.sql.transaction(async (tx) => {
       const ids = rows.map(({ file_id }) => file_id);
-      // Some may have been restored since, and perhaps put back.
+      // Some may have been restored since, and perhaps put into the trash again.
       const due = (await lockFiles(tx, ids)).filter(
         ({ trashed_at }) => trashed_at > 0 && trashed_at <= before,
       );

@@ -12,11 +12,11 @@ export interface AccountRow extends AccountLimits {
   account_id: string;
   created_at: number;
   disabled_at: number | null;
-  /** 1: logins need a code. */
+  /** 1 if logins need a code. */
   totp: number;
   files: number;
   bytes: bigint;
-  /** Of enc_params and thumbnails. */
+  /** Bytes of enc_params and thumbnails. */
   extra: number;
 }
 
@@ -27,7 +27,7 @@ type Row = Omit<AccountRow, 'bytes' | 'files' | 'extra'> & {
   low: string | null;
 };
 
-/** With limits and usage; without accounts that are being deleted. */
+/** Accounts with limits and usage; omits accounts that are being deleted. */
 const SELECT = `SELECT a.username, a.account_id, a.created_at, a.disabled_at,
     CASE WHEN a.totp_secret IS NULL THEN 0 ELSE 1 END AS totp,
     ${limitNames.map((name) => `a.${name}`).join(', ')},
@@ -69,7 +69,7 @@ export class AccountRecords extends Queries {
     return { passkeys: passkeys!.count, sessions: count, usedAt: used_at, ...parseOpenCounts(open!.open) };
   }
 
-  /** Changes the limits that are given. False if there is no such account. */
+  /** Changes only the limits in `change`. False if there is no such account. */
   setLimits(username: string, change: LimitsChange, now: number, actor: Actor): Promise<boolean> {
     const named = limitNames.filter((name) => change[name] !== undefined);
     return this.sql.transaction(async (tx) => {

@@ -2,7 +2,7 @@ import { limits } from '@szafa/protocol';
 import { TryLater } from '../platform/http/api-error.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 
-/** The account itself, an operator by command or with the system token, or the server. */
+/** The account itself, an operator (by command or with the system token), or the server. */
 export type Actor = 'account' | 'operator' | 'system token' | 'service';
 
 type AccountAction = 'registered' | 'recovered' | 'keys replaced' | 'deleted' | 'disabled' | 'enabled';
@@ -13,18 +13,18 @@ type OperatorAction = 'quota changed' | 'limits changed' | 'read-only on' | 'rea
 
 interface AuditEntry {
   at: number;
-  /** The account itself by default. */
+  /** 'account' by default. */
   actor?: Actor;
   /** The account concerned; empty if the entry is about the whole server. */
   account: string;
   action: AccountAction | LoginAction | GrantAction | EndAction | OperatorAction;
-  /** More about it in a few words; never a secret, never an address. */
+  /** More detail in a few words; never a secret or an address. */
   detail?: string;
 }
 
 type AuditRow = Required<AuditEntry> & { seq: number };
 
-/** Writes an entry in the transaction of the change that it is about. */
+/** Writes an entry in the transaction of the change it describes. */
 export async function recordAudit(
   tx: Sql,
   { at, actor = 'account', account, action, detail = '' }: AuditEntry,
@@ -37,8 +37,8 @@ const DAY_MS = 86_400_000;
 const RETRY_SECONDS = 3600;
 
 /**
- * Throws 429 if the account has more than `most` entries from the last day. Creating and ending tokens, shares and requests
- * costs a client nothing, and each writes an entry: this bounds the audit log.
+ * Throws 429 if the account has more than `most` entries from the last day. This bounds the audit log: creating and ending
+ * tokens, shares and requests costs a client nothing, and each writes an entry.
  */
 export async function limitAudit(
   tx: Sql,
@@ -55,7 +55,7 @@ export async function limitAudit(
 const COLUMNS = 'seq, at, actor, account, action, detail';
 
 export class AuditTable extends Queries {
-  /** Newest first: of one account or all, older than the entry with the number `before`. */
+  /** Lists entries of one account or of all, newest first; `before` is the sequence number to continue from. */
   list(limit: number, account?: string, before = Number.MAX_SAFE_INTEGER): Promise<AuditRow[]> {
     const [filter, values] = account === undefined ? ['', []] : ['account = ? AND', [account]];
     const text = `SELECT ${COLUMNS} FROM audit_log WHERE ${filter} seq < ? ORDER BY seq DESC LIMIT ?`;

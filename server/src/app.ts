@@ -1,4 +1,4 @@
-/** The Fastify application: hooks, their order, and all routes. The handlers are in the routes.ts of each noun. */
+/** The Fastify application: hooks, their order, and all routes. The handlers are in the routes.ts of each feature. */
 import { bodyLimitOf, type Route, type RouteName, routes, shapeOf } from '@szafa/protocol';
 import Fastify, {
   type FastifyInstance,
@@ -41,7 +41,7 @@ const isStream = ({ rawBody, bodyBytes }: Route) => rawBody !== undefined && bod
 /** The body is one volume. */
 const isVolume = (route: Route) => isStream(route) && route.rawBody === true;
 
-/** Builds the application; the caller listens. */
+/** Builds the application; the caller makes it listen. */
 export async function createApp(services: Services): Promise<FastifyInstance> {
   const { config, log } = services;
   const upgrades = { shouldUpgradeCallback: isVolumeSocket };
@@ -72,12 +72,12 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    // Ids of any length must give 404; the limit of the head bounds them.
+    // Ids of any length must give 404; the limit on the request head bounds them.
     routerOptions: { maxParamLength: 65_536 },
     schemaController: { compilersFactory },
     clientErrorHandler: refuseConnection(log),
     genReqId: ({ headers, socket }) => idOf(headers[REQUEST_ID], socket.remoteAddress),
-    // Malformed paths reach no hook.
+    // Requests with a malformed path reach no hook, so they are logged here.
     frameworkErrors: (error, request, reply) => {
       reply.raw.once('finish', () => logAnswer(request, reply));
       sendError(error, request, reply);
@@ -117,7 +117,7 @@ export async function createApp(services: Services): Promise<FastifyInstance> {
 
   const guard = authentication(app, services);
   if (config.accel) leaveToNginx(app, services, guard('readVolume').identify!, { begin, idOf, always });
-  // Runs before the body, so that none is sent in vain, and again after it.
+  // Runs before the body, so that a client does not send it in vain, and again after it.
   const whileWritable = () => services.mode.requireWritable();
   const askForBody = async (request: FastifyRequest, reply: FastifyReply) =>
     sendContinue(request.raw, reply.raw);

@@ -1,4 +1,4 @@
-/** The settings. One file: each has its name, documentation, default and check in one place. */
+/** All settings in one file, so that each has its name, documentation, default and check in one place. */
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,20 +17,20 @@ interface Setting<Key extends string, T> {
   key: Key;
   /** Shown in the documentation's table. */
   about: string;
-  /** The default as a person reads it. */
+  /** The default as shown in the documentation. */
   shown: string;
   /** The value may also be the content of the file named by `<NAME>_FILE`. */
   secret?: boolean;
   read: (text: string | undefined) => T;
 }
 
-/** `about` is the documentation. */
+/** A setting with a default. `about` adds its documentation. */
 function setting<const Key extends string, T>(key: Key, fallback: string, read: (text: string) => T) {
   const readText = (text: string | undefined) => read(text ?? fallback);
   return { about: (about: string): Setting<Key, T> => ({ key, about, shown: fallback, read: readText }) };
 }
 
-/** A setting that may be absent. `shown` says what happens then. */
+/** A setting without a default. `shown` describes what happens if it is unset. */
 function optional<const Key extends string, T>(
   key: Key,
   shown: string,
@@ -100,7 +100,7 @@ function content(path: string): string {
   }
 }
 
-/** Every setting: its documentation, its default and the check that refuses a wrong value. */
+/** Every setting with its default, its documentation and the check that rejects a wrong value. */
 export const settings = {
   SZ_HOST: setting('host', '127.0.0.1', String).about('Address to listen on'),
   SZ_PORT: setting('port', '8080', whole(0, 65535)).about('Port to listen on; 0 takes a free one'),
@@ -267,7 +267,7 @@ function checkTls(cert: string | undefined, key: string | undefined): Tls | unde
   return { cert, key };
 }
 
-/** Settings of the client and of the set-up: they may be set in the same shell. */
+/** Settings of the client and of the setup script: they may be set in the same shell. */
 const CLIENT_SETTINGS: ReadonlySet<string> = new Set([...clientSettings, 'SZ_NO_APT']);
 
 function isKnown(name: string): boolean {
@@ -276,7 +276,7 @@ function isKnown(name: string): boolean {
   return base?.secret === true;
 }
 
-/** From the variables that every S3 tool reads. */
+/** Reads the variables that every S3 tool uses. */
 function readCredentials(env: NodeJS.ProcessEnv): S3Credentials {
   const read = (name: string) => {
     const value = textOf(name, { secret: true }, env);

@@ -4,7 +4,7 @@ import { readConfig } from './config.ts';
 import { UsageError } from './operator/commands/report.ts';
 import { ConfigError, isOsError, StoreUnavailable } from './platform/errors.ts';
 
-/** One line for errors that a person can fix, the stack for all others. */
+/** Returns one line for errors that the operator can fix, and the error with its stack for all others. */
 function describeError(error: unknown): unknown {
   if (error instanceof StoreUnavailable) {
     const { cause } = error;
@@ -14,7 +14,7 @@ function describeError(error: unknown): unknown {
   return plain ? `szafa: ${error.message}` : error;
 }
 
-// Files of our processes, and of the programs they start, are private.
+// Files created by the server and the programs it starts are private.
 process.umask(0o077);
 
 try {
@@ -22,7 +22,7 @@ try {
   if (cluster.isPrimary && command !== undefined) {
     process.exit(await (await import('./operator/commands/main.ts')).runCommand(command, args, process.env));
   }
-  // SIGHUP reloads the certificate and must never end the process, not even at its start.
+  // SIGHUP reloads the certificate and must never end the process, not even during startup.
   process.on('SIGHUP', () => undefined);
   const config = readConfig(process.env);
   // Each process loads only the modules it needs, from the compile cache, for a fast start.

@@ -29,7 +29,7 @@ import { OrphansTable } from './upkeep/orphans-table.ts';
 import { StoreRecord } from './upkeep/store-record.ts';
 import { TimestampsTable } from './upkeep/timestamps-table.ts';
 
-/** The metadata store: everything the service knows, except the bytes of volumes. */
+/** The metadata store: everything the server knows except the bytes of volumes. */
 export class Metadata extends Queries<SqlStore> {
   readonly accounts = new AccountsTable(this.sql);
   readonly accountRecords = new AccountRecords(this.sql);
@@ -64,7 +64,7 @@ export class Metadata extends Queries<SqlStore> {
     return lookUpUsage(this.sql);
   }
 
-  /** Connections, where the engine has a pool of them. */
+  /** Load of the connection pool, if the engine has one. */
   get load(): PoolLoad | undefined {
     return this.sql.load;
   }

@@ -5,7 +5,7 @@ import { type Samples, series } from './platform/metrics/registry.ts';
 import { scrubState } from './upkeep/scrub.ts';
 import { VERSION } from './version.ts';
 
-/** Samples of the node itself, available also while the database is away. */
+/** Samples of the node itself, available even while the database is unreachable. */
 export async function nodeSamples(
   config: Pick<Config, 'dataFolder' | 'minFreeBytes' | 'scrubMs'>,
 ): Promise<Samples> {
@@ -19,7 +19,7 @@ export async function nodeSamples(
   };
 }
 
-/** Samples from the database, the same on every node. Reads a few rows, however large the tables are. */
+/** Samples from the database, identical on every node. Reads only a few rows, however large the tables are. */
 export async function storeSamples(metadata: Metadata, now = Date.now()): Promise<Samples> {
   const { accounts, files, bytes, trashBytes } = await metadata.totals.get();
   const scrub = await scrubState(metadata);

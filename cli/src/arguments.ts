@@ -40,7 +40,7 @@ function splitCommand(argv: string[]): { command: string | undefined; rest: stri
   return { command: undefined, rest: argv };
 }
 
-/** Takes the `-1` of `--bwlimit -1` for a number, not for an option. */
+/** Joins `--bwlimit -1` into `--bwlimit=-1`: parseArgs would read `-1` as an option, and our own check gives a better message. */
 function withNumbers(argv: string[], known: Descriptors): string[] {
   const words: string[] = [];
   for (const word of argv) {
@@ -69,7 +69,7 @@ function parse(argv: string[], known: Descriptors, help: string) {
   }
 }
 
-/** The first sentence of a message by Node, in lower case. */
+/** Returns the first sentence of an error message from Node, starting in lower case. */
 function firstSentence(error: Error): string {
   const [first = ''] = error.message.split('\n');
   const [sentence = ''] = first.split(/\. (?=[A-Z])/);

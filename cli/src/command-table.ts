@@ -27,7 +27,7 @@ const shellCommands: CommandTable = {
   },
 };
 
-/** All commands by subject; only the one that is run is loaded. */
+/** All commands by subject. Each loads its code only when it runs, which keeps startup fast. */
 export const commandGroups: Record<string, CommandTable> = {
   'upload and download': transferCommands,
   'files and folders': fileCommands,

@@ -3,47 +3,47 @@ import type { Output } from './lib/print/output.ts';
 import type { Batch } from './lib/transfer/batch.ts';
 import { type CommonName, commonOptions, type Flags, type Option, type OwnName, options } from './options.ts';
 
-/** Everything that a command works with. */
+/** The arguments, settings and output of one run of a command. */
 export interface Invocation {
   args: string[];
   flags: Flags;
   settings: Settings;
   out: Output;
-  /** Failures of single items. They decide the exit code once the command is done. */
+  /** Collects failures of single items; they decide the exit code when the command ends. */
   batch: Batch;
-  /** When it began, by performance.now(). */
+  /** Start time, from performance.now(). */
   began: number;
-  /** Aborted with an Interrupted by Ctrl-C or a signal. */
+  /** Aborted by Ctrl-C, SIGTERM or SIGHUP, with an `Interrupted` as the reason. */
   signal: AbortSignal;
 }
 
-/** Reports its results itself, and throws its errors. */
+/** Prints its own results and throws on failure. */
 export type Command = (invocation: Invocation) => Promise<void>;
 
-/** The one source of the parser, the help, the completion scripts, the man page and the reference in docs/cli.md. */
+/** The parser, the help, the completion scripts, the man page and the reference in docs/cli.md are all generated from this. */
 export interface CommandEntry {
-  /** The arguments after the command's name; their number follows from it. */
+  /** The arguments after the command's name. `countArguments` derives their allowed number from this text. */
   usage?: string;
   summary: string;
-  /** A paragraph, or several, below the summary. */
+  /** One or more paragraphs below the summary. */
   details?: string | string[];
   options?: OwnName[];
-  /** Other letters for options, as in `ls -R`. */
+  /** Short options that differ from the default, as in `ls -R`. */
   shorts?: Partial<Record<OwnName, string>>;
-  /** Each may end in a remark: `  # text`. */
+  /** Command lines, each with an optional remark at the end: `  # text`. */
   examples: string[];
-  /** Completion of arguments: local files, paths or folders on the server, or these words. */
+  /** How arguments are completed: as local files, paths or folders on the server, or one of these words. */
   completes?: 'file' | 'path' | 'path-folder' | string[];
-  /** Neither in the help nor in the completion. */
+  /** Left out of the help and of the completion scripts. */
   hidden?: true;
-  /** Whether it works without the configuration folder. */
+  /** The command runs even if the configuration folder cannot be used. */
   needsNoConfig?: true;
   load: () => Promise<Command>;
 }
 
 export type CommandTable = Record<string, CommandEntry>;
 
-/** The number of arguments that a usage allows: one or more for `PATH…`, none or one for `[ID]`; ` | ` separates alternatives. */
+/** Counts the arguments that a usage text allows: `PATH…` is one or more, `[ID]` at most one, and ` | ` separates alternatives. */
 export function countArguments(usage: string): [least: number, most: number] {
   const count = (text: string) => text.split(' ').filter((word) => /^\[?\w/.test(word)).length;
   const required = usage
@@ -54,7 +54,7 @@ export function countArguments(usage: string): [least: number, most: number] {
   return [Math.min(...required), usage.includes('…') ? Number.POSITIVE_INFINITY : Math.max(...allowed)];
 }
 
-/** Its own options, then those of every command. */
+/** Lists the command's own options, then the common ones. */
 export function optionsOf({ options: own = [], shorts }: CommandEntry): [OwnName | CommonName, Option][] {
   const common = Object.entries(commonOptions) as [CommonName, Option][];
   const withShort = (name: OwnName): [OwnName, Option] => {

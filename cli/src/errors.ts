@@ -1,6 +1,6 @@
 import { oneLine } from './lib/print/text.ts';
 
-/** Documented in docs/cli.md; scripts depend on them. */
+/** Exit codes. Scripts depend on them, and docs/cli.md documents them. */
 export const exits = {
   done: 0,
   failed: 1,
@@ -12,7 +12,7 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits];
 
-/** An error for the person at the terminal: what happened, and what to do next. */
+/** An error for the user: what happened, and what to do next. */
 export class CliError extends Error {
   override name = 'CliError';
   readonly code: string;
@@ -35,12 +35,12 @@ export class UsageError extends CliError {
   }
 }
 
-/** For words after a command that it does not know. */
+/** The error for an unknown subcommand, as in `szafa token foo`. */
 export function unknownSubcommand(command: string, words: string): UsageError {
   return new UsageError(`there is no "${command} ${oneLine(words)}"`, `see szafa ${command} --help`);
 }
 
-/** The abort reason of every running call when Ctrl-C or a signal ends the command. */
+/** The abort reason when Ctrl-C or a signal ends the command. */
 export class Interrupted extends CliError {
   override name = 'Interrupted';
 
@@ -49,7 +49,7 @@ export class Interrupted extends CliError {
   }
 }
 
-/** Failures that were reported one by one: only the exit code is left. */
+/** Carries only an exit code: the failures were already reported one by one. */
 export class Reported extends CliError {
   override name = 'Reported';
 

@@ -2,7 +2,7 @@ import type { ApiError, ContactChangedError, NetworkError, SzafaError, TamperedE
 import { CliError, type Exit, exits } from './errors.ts';
 import { oneLine } from './lib/print/text.ts';
 
-/** An error as one line, the next step, and the exit code. */
+/** An error for the user: one line, what to do next, and the exit code. */
 export interface Explanation {
   code: string;
   message: string;
@@ -17,14 +17,14 @@ const FREE_SPACE = 'free some space, then run the same command again';
 
 const QUOTA_HINT = 'free some space: szafa trash empty, or szafa rm --now; szafa quota shows what is left';
 
-/** Hints for messages of the server. */
+/** Hints for exact error messages from the server. */
 const messageHints = new Map([
   ['this account is disabled', 'ask the operator of the server; none of your files were deleted'],
   ['no such volume', `the server has lost a part of this file. ${FROM_COPY}`],
   ['the server is read-only for now', 'the server is being maintained; try again later'],
 ]);
 
-/** Errors of the operating system. */
+/** Messages and hints for operating system errors, by code. */
 const system: Record<string, [message: string, hint: string]> = {
   ENOENT: ['no such file or folder on this machine', 'check the path'],
   EACCES: ['no permission', 'check its permissions'],
@@ -46,7 +46,7 @@ function isSystemError(error: Error): error is NodeJS.ErrnoException & { code: s
   return typeof (error as NodeJS.ErrnoException).syscall === 'string' && 'code' in error;
 }
 
-/** By the shape of the SDK's errors: a wrong argument must not load the SDK. */
+/** Checks the shape instead of using `instanceof`, so that a usage error does not load the SDK. */
 function isSzafaError(error: Error): error is SzafaError {
   const { code } = error as Partial<SzafaError>;
   return typeof code === 'string' && !isSystemError(error) && !code.startsWith('ERR_');
@@ -91,7 +91,7 @@ function networkHint(error: NetworkError): string {
   return 'check the network and the address, then run the same command again';
 }
 
-/** Something answered that is not szafa: perhaps only the protocol is wrong. */
+/** The hint if the answer does not come from a szafa server; often only http and https are mixed up. */
 function otherServerHint(error: SzafaError): string {
   const code = causeCode(error);
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
@@ -101,7 +101,7 @@ function otherServerHint(error: SzafaError): string {
   return 'check the address (--server, SZ_SERVER): there may be a proxy or a login page in between';
 }
 
-/** Errors with the exit code of a wrong password. */
+/** Hints for errors that exit with `wrongPassword`. */
 const secretHints: Record<string, string> = {
   'wrong-passphrase': 'ask the person who gave you the link for its passphrase',
   'wrong-password':
@@ -156,7 +156,7 @@ const hints: Record<string, string> = {
 const UNTRUSTED = 'do not use this server until you know why, and ask its operator';
 const FORGET = 'delete keys-*.json in the configuration folder';
 
-/** Possible reasons for unexpected keys. Nothing was sent, and nothing should be. */
+/** Hints for unexpected keys from the server, by stage. Nothing has been sent, and the user should stop here. */
 const keyHints: Partial<Record<TamperedError['stage'], string>> = {
   service: `${UNTRUSTED}. If it was really set up again, with new accounts, ${FORGET}`,
   rollback: `${UNTRUSTED}: it may have been restored from a backup that is older than your last change of password or keys. If so, ${FORGET}, log in with the password of that time, and change it again`,
@@ -166,7 +166,7 @@ const keyHints: Partial<Record<TamperedError['stage'], string>> = {
 };
 const DAMAGED_KEYS = `${UNTRUSTED}: the keys that it gave are damaged or were changed. It may have them in a backup`;
 
-/** Without the fingerprint, so that nobody pastes it without a look: it comes from the account's owner. */
+/** Leaves the fingerprint out on purpose: the user must get it from the account's owner instead of pasting ours. */
 export const acceptHint = (username: string) =>
   `with the fingerprint from ${username}: szafa contact ${username} --accept FINGERPRINT`;
 
@@ -223,7 +223,7 @@ const TRANSIENT = new Set([
   ...['unauthorized', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EIO'],
 ]);
 
-/** Whether it may be gone when the same command is run again. */
+/** Whether running the same command again may succeed. */
 export const isTransient = (error: unknown) => TRANSIENT.has(explain(error).code);
 
 const FATAL = new Set([
@@ -231,5 +231,5 @@ const FATAL = new Set([
   ...['wrong-password', 'no-space', 'rate-limited', 'pull-address', 'ENOSPC', 'EDQUOT', 'EROFS'],
 ]);
 
-/** Whether the other items of the same command would fail as well. */
+/** Whether the remaining items of the command would fail too. */
 export const isFatal = (error: unknown) => FATAL.has(explain(error).code);

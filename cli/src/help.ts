@@ -27,7 +27,7 @@ function table(rows: [string, string][], most = LEFT_COLUMNS): string[] {
   });
 }
 
-/** As `-o, --output PATH`. */
+/** Formats an option, as in `-o, --output PATH`. */
 export function optionTerm(name: string, { value, short }: Option): string {
   return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 }
@@ -37,7 +37,7 @@ const optionRow = ([name, option]: [string, Option]): [string, string] => [
   option.help,
 ];
 
-/** The commands of each subject that people use. */
+/** Returns the commands of each subject, without the hidden ones. */
 export function shownGroups(): [subject: string, commands: [string, CommandEntry][]][] {
   return Object.entries(commandGroups).map(([subject, group]) => [
     subject,
@@ -49,7 +49,7 @@ export function usageLine(name: string, { usage = '' }: CommandEntry): string {
   return `szafa ${name} ${usage}${usage ? ' ' : ''}[OPTION…]`;
 }
 
-/** The command line of an example, and its remark. */
+/** Splits an example into its command line and its remark. */
 export function splitExample(example: string): [line: string, remark: string] {
   const [line = '', remark = ''] = example.split('  # ');
   return [line, remark];

@@ -4,12 +4,12 @@ import { Interrupted, Reported } from './errors.ts';
 import { Output } from './lib/print/output.ts';
 
 export const VERSION = '0.2.0';
-/** The launcher forwards a Ctrl-C that the terminal has sent to this process as well. */
+/** One Ctrl-C can arrive twice within this time: from the terminal, and forwarded by the launcher. */
 const SAME_SIGNAL_MS = 400;
-/** A stuck command is ended after this time. */
+/** How long an interrupted command may take to clean up before the process exits. */
 const GRACE_MS = 5000;
 
-/** Runs a command, and turns any error into one line, a hint and an exit code. */
+/** Runs a command and returns its exit code. Errors are printed as one line and a hint. */
 export async function run(argv: string[], signal: AbortSignal): Promise<number> {
   let out = new Output({ json: argv.includes('--json'), quiet: false });
   try {
@@ -49,7 +49,7 @@ export async function run(argv: string[], signal: AbortSignal): Promise<number> 
   }
 }
 
-/** The process ends once nothing is left to do; a second Ctrl-C ends it at once. */
+/** Runs the command of this process. The first Ctrl-C aborts it, the second exits at once. */
 export function start(argv: string[] = process.argv.slice(2)): void {
   const interrupt = new AbortController();
   let first = 0;

@@ -1,17 +1,17 @@
 import { UsageError } from './errors.ts';
 
 export interface Option {
-  /** Placeholder of the value in the help; a switch has none. */
+  /** Placeholder for the value in the help. Absent for a switch. */
   value?: string;
   short?: string;
   help: string;
-  /** May be given more than once. */
+  /** The option can be repeated. */
   many?: true;
-  /** Completion of the value: local files or folders, or folders on the server. */
+  /** How the value is completed: as local files, local folders, or folders on the server. */
   completes?: 'file' | 'folder' | 'path-folder';
 }
 
-/** For every command. */
+/** Options of every command. */
 export const commonOptions = {
   server: { value: 'URL', help: 'address of the server (SZ_SERVER)' },
   user: { value: 'NAME', short: 'u', help: 'account (SZ_USER)' },
@@ -122,7 +122,7 @@ export const options: Record<OptionName, Option> = { ...commonOptions, ...ownOpt
 
 type Spec = typeof commonOptions & typeof ownOptions;
 
-/** The given options: text for those with a value, several texts for repeatable ones, true for switches. */
+/** Parsed options: a string for an option with a value, an array for a repeatable one, true for a switch. */
 export type Flags = {
   [K in OptionName]?: Spec[K] extends { many: true }
     ? string[]
@@ -131,7 +131,7 @@ export type Flags = {
       : boolean;
 };
 
-/** Refuses two options that contradict each other. */
+/** Throws if more than one of these options is given. */
 export function checkExclusive(flags: Flags, ...names: OptionName[]): void {
   const [first, second] = names.filter((name) => flags[name] !== undefined && flags[name] !== false);
   if (first === undefined || second === undefined) return;

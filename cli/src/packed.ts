@@ -1,4 +1,4 @@
-/** Entry of the packed command; in a checkout it is bin/szafa.mjs. */
+/** Entry point of the packed command. A checkout starts with bin/szafa.mjs instead. */
 const LEAST_MAJOR = 26;
 
 if (Number(process.versions.node.split('.')[0]) >= LEAST_MAJOR) {

@@ -8,7 +8,7 @@ import { Output } from '../lib/print/output.ts';
 import { oneLine, typedPath } from '../lib/print/text.ts';
 import { createLookup } from '../lib/select/lookup.ts';
 
-/** Takes the table as a parameter: the table loads this file. */
+/** Takes the command table as a parameter: importing it would be circular. */
 export function completionCommand(commands: CommandTable): Command {
   return async ({ args, out }) => {
     const [shell = ''] = args;
@@ -19,11 +19,11 @@ export function completionCommand(commands: CommandTable): Command {
   };
 }
 
-/** Nobody waits longer after pressing Tab. */
+/** Time limit: the user is waiting after pressing Tab. */
 const LIMIT_MS = 2000;
 const MOST_PATHS = 1000;
 
-/** The paths that begin with the typed text, down to the next slash; those of folders end in one. */
+/** Returns the paths that begin with the typed text, up to the next slash. Folders end in a slash. */
 export function completePath(
   tree: { folder(path: string): Folder | undefined },
   typed: string,
@@ -44,8 +44,8 @@ export function completePath(
 }
 
 /**
- * For the completion scripts: prints the paths on the server that begin with the typed text. Reports no error and asks nothing, since
- * it runs in the middle of a prompt. Uses only a stored session: a login takes a second.
+ * Prints the paths on the server that begin with the typed text, for the completion scripts. Shows no errors or questions, because it
+ * runs inside a shell prompt. Needs a stored session: a login would take too long.
  */
 export const complete: Command = async ({ args: [kind, typed = ''], ...invocation }) => {
   const { settings, signal } = invocation;
@@ -61,10 +61,10 @@ export const complete: Command = async ({ args: [kind, typed = ''], ...invocatio
     await using szafa = await connect(limited, 'useful');
     const tree = await createLookup(szafa, limited.signal).tree();
     for (const path of completePath(tree, typed, kind === 'path-folder')) {
-      // A path that has to be shown differently cannot be typed.
+      // Skip paths with control characters: the shell could not insert them as they are.
       if (oneLine(path) === path) out.answer('path', { path }, path);
     }
   } catch {
-    // See above.
+    // An error message would garble the prompt.
   }
 };

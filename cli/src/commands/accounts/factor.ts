@@ -12,7 +12,7 @@ const TRIES = 3;
 const WITH_KEY = 'If you lose it, only your recovery key brings you back.';
 const WITHOUT_KEY =
   'If you lose it, you are locked out: this account has no recovery key. Create one with szafa recovery.';
-/** A wrong code, and text that is no code at all. */
+/** Errors to ask again after: a wrong code, or text that is not a code. */
 const CODE_ERRORS = new Set(['wrong-code', 'bad-request']);
 
 const showStatus = withAccount('none', async ({ out, signal, szafa }) => {

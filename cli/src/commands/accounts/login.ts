@@ -20,7 +20,7 @@ import {
 import { type StoredSession, sessionStore } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 
-/** The account for a command that starts a session. */
+/** Returns the account name for a command that starts a session, and asks for it if none is given. */
 export async function readUsername(
   { args, settings, signal }: Invocation,
   stored: string | undefined,
@@ -31,7 +31,7 @@ export async function readUsername(
   return cleanUsername(await ask('username: ', signal));
 }
 
-/** Explains a refused registration in our own words: the server's could ask for anything. */
+/** Explains a refused registration in our own words: a hostile server could use its message to ask the user for secrets. */
 function explainRegistration(error: unknown, username: string, isInvited: boolean): void {
   const { code } = explain(error);
   if (code === 'conflict') {
@@ -79,7 +79,7 @@ async function startSession(how: 'register' | 'login', invocation: Invocation): 
   await using client = clientOptions(invocation, server);
   const { options } = client;
   let prepared: PreparedKey | undefined;
-  // A raw password alone opens no files, so there are no keys to recover.
+  // With only a raw password the account opens no files, so there are no keys to recover.
   const opensFiles = !raw || passphrase !== undefined;
   if (isNew && opensFiles) {
     prepared = await prepareKey(invocation, options.engine!, { server, username }, true);
@@ -116,7 +116,7 @@ async function startSession(how: 'register' | 'login', invocation: Invocation): 
 export const register: Command = (invocation) => startSession('register', invocation);
 export const login: Command = (invocation) => startSession('login', invocation);
 
-/** Deletes the keys from this machine, whether or not the server can be reached. */
+/** Deletes the keys from this machine even if the server cannot be reached. */
 export const logout: Command = async (invocation) => {
   const { settings, out, signal } = invocation;
   const store = sessionStore({ settings, out });
@@ -135,7 +135,7 @@ export const logout: Command = async (invocation) => {
   if (failure !== undefined) {
     signal.throwIfAborted();
     const { code, message } = explain(failure);
-    // A token that the server does not know is logged out already.
+    // The server rejects the token: the session has already ended.
     if (code !== 'unauthorized') {
       const hint = 'the keys are deleted from this machine; the token expires by itself after some weeks';
       const what = `the session could not be ended on the server: ${message}`;
@@ -147,7 +147,7 @@ export const logout: Command = async (invocation) => {
 
 const NONE = { text: undefined, file: undefined, names: '' };
 
-/** The stored session is the one to end, whatever else is set. */
+/** Makes logout end the stored session, even if the environment names another account or token. */
 function useStored({ server, username }: StoredSession, invocation: Invocation): Invocation {
   return { ...invocation, settings: { ...invocation.settings, server, user: username, token: NONE } };
 }

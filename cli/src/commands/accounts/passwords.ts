@@ -17,7 +17,7 @@ import { sessionStore } from '../../lib/account/session-store.ts';
 import { oneLine } from '../../lib/print/text.ts';
 import { readUsername } from './login.ts';
 
-/** Stores the new key in the stored session; a session for this command alone leaves nothing. */
+/** Updates the key in the stored session. A session opened for this command alone is not stored. */
 async function keepSession({ settings, out }: Invocation, szafa: Szafa): Promise<void> {
   const store = sessionStore({ settings, out });
   const stored = await store.load();
@@ -25,7 +25,7 @@ async function keepSession({ settings, out }: Invocation, szafa: Szafa): Promise
   await store.save({ ...stored!, kek: toBase64Url(szafa.keys.kek) });
 }
 
-/** Connects with the valid password. Without a session that may be the new one, after a run that was cut off. */
+/** Connects with the current password, or with the new one if an interrupted run has already set it. */
 async function connectWith(invocation: Invocation, current: string, next: string): Promise<Connection> {
   const { settings } = invocation;
   const as = (text: string) => ({

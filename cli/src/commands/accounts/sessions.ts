@@ -12,7 +12,7 @@ import { formatTime, oneLine, padEnd, plural, shorten, typedPath } from '../../l
 
 const DEVICE_COLUMNS = 28;
 
-/** `dir`: the name of the folder that the token is limited to, '' if that is gone; null: no limit. */
+/** `dir`: the folder that the token is limited to; '' if the folder is gone, null if there is no limit. */
 function row(session: ListedSession, dir: string | null): string {
   const { id, device, created_at, used_at, current, scope, expires_at } = session;
   const notes = [
@@ -115,13 +115,13 @@ const createToken = withAccount(forToken, async (invocation) => {
       return;
     }
     try {
-      // A session for another machine: the token and the keys, but nothing to log in with.
+      // The file is a session for another machine: it has the token and the key, but no password.
       const { username } = await szafa.api.call('me', { signal });
       const session = { server: szafa.api.server, username, token, kek: toBase64Url(szafa.keys.kek) };
       await file.handle.writeFile(`${JSON.stringify(session)}\n`);
       await file.handle.datasync();
     } catch (error) {
-      // Nobody could use the token, nor see it.
+      // The token was not written anywhere, so end it.
       await szafa.api.call('endSession', { params: { session_id: id }, signal }).catch(() => {});
       throw error;
     }
@@ -135,7 +135,7 @@ const createToken = withAccount(forToken, async (invocation) => {
   }
 });
 
-/** Creates a file that only its owner can read, before there is a secret to write into it. */
+/** Creates a file that only its owner can read. Called before the token exists, so that a failure here leaves no token behind. */
 async function createPrivateFile(path: string, overwrite: boolean) {
   if (overwrite) await rm(path, { force: true });
   try {

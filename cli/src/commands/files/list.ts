@@ -18,7 +18,7 @@ export const ls = withAccount('useful', async (invocation) => {
   };
   for (const { targets, kind } of findAllTargets(await lookup.tree(), orEverything(invocation))) {
     for (const target of targets) {
-      // With the whole path, so that it can be given to another command.
+      // Show the whole path, so that it can be passed to another command.
       if ('file' in target) showFile(out, target.file, long, target.file.path);
       else if (kind === 'folder') show(target.folder, '');
       else showFolder(out, target.folder, long, target.folder.path);

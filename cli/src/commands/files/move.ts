@@ -22,7 +22,7 @@ const forMkdir = { keys: keysForMkdir, check: checkFolders } as const;
 export const mkdir = withAccount(forMkdir, async ({ args, flags, out, batch, signal, szafa }) => {
   await batch.each(args, async (arg) => {
     const path = typedPath(arg);
-    // Listed each time, with the folders that were just made.
+    // List again for each argument: the tree must include the folders created before.
     const tree = await createLookup(szafa, signal).tree();
     if (tree.has(path)) {
       if (flags.parents && tree.folder(path)) return;
@@ -39,13 +39,13 @@ export const mkdir = withAccount(forMkdir, async ({ args, flags, out, batch, sig
   });
 });
 
-/** A target, and its new path. */
+/** A file or folder and its new path. */
 interface Relocation {
   target: Target;
   to: string;
 }
 
-/** Plans mv or cp: into the last argument if that is a folder, ends in a slash, or there are several; otherwise it is the new path. */
+/** Plans mv or cp. The last argument is a folder to move into if it exists as one, ends in a slash, or there are several sources. */
 function planRelocations(tree: Tree, { args, out }: Invocation): Relocation[] {
   const last = args.at(-1)!;
   const to = typedPath(last);
@@ -64,7 +64,7 @@ function planRelocations(tree: Tree, { args, out }: Invocation): Relocation[] {
   }));
 }
 
-/** Moves all files at once, or none; then the folders one after the other. */
+/** Moves all files in one step, or none of them; then the folders one by one. */
 async function relocate(account: AccountInvocation, plan: typeof planRelocations): Promise<void> {
   const { flags, out, signal, szafa, lookup } = account;
   const tree = await lookup.tree();
@@ -116,13 +116,13 @@ export const rename = withAccount({ keys: 'needed', check: checkName }, (account
 
 const PARALLEL_COPIES = 4;
 
-/** A file with its versions, or a folder with its markers. */
+/** A file with its versions, or a folder with the records of its attributes. */
 type Copy = { path: string; to: string } & (
   | { among: readonly Entry[] }
   | { markers: Entry[]; isEmpty: boolean }
 );
 
-/** Copies the newest version of each file. */
+/** Plans a copy of each file, and of each folder that is empty or has attributes. */
 function* planCopies(tree: Tree, { target, to }: Relocation, recursive: boolean): Generator<Copy> {
   if ('file' in target) {
     const { file, version } = target;

@@ -11,18 +11,18 @@ import { countFiles } from '../../lib/transfer/progress.ts';
 /** A file or folder to remove. */
 interface RemovalItem {
   path: string;
-  /** All versions, or those that were named by their IDs. */
+  /** All versions, or only those given by ID. */
   entries: Entry[];
-  /** The entries without those that are kept. */
+  /** `entries` without the ones to keep, see `findKept`. */
   toRemove: Entry[];
   folder?: Folder;
-  /** Records of the folder and of those inside of it. */
+  /** Attribute records of the folder and its subfolders. */
   markers: Entry[];
 }
 
 const isWhole = ({ toRemove, entries }: RemovalItem) => toRemove.length === entries.length;
 
-/** Plans the files and folders to remove, without those inside of such folders. `byId`: versions that were named by their IDs. */
+/** Plans what to remove. Skips items inside a folder that is removed itself. `byId`: versions that were given by ID. */
 function planItems(tree: Tree, invocation: Invocation) {
   const files = new Map<string, Set<Entry>>();
   const folders = new Map<string, Folder>();
@@ -56,8 +56,8 @@ function planItems(tree: Tree, invocation: Invocation) {
 }
 
 /**
- * Finds files to keep because they do not prove their paths, and reports them with their IDs. One that was named by its ID goes to the
- * trash all the same: it can be restored.
+ * Finds files to keep because their paths are not proven, and reports each as a failure. A file given by ID still goes to the trash,
+ * where it can be restored.
  */
 async function findKept(account: AccountInvocation, entries: readonly Entry[], byId: ReadonlySet<Entry>) {
   const { flags, out, batch } = account;
@@ -73,7 +73,7 @@ async function findKept(account: AccountInvocation, entries: readonly Entry[], b
     }
     kept.add(entry);
     const { code, hint } = explain(problem);
-    // A file with an outdated path is sound, and is somewhere else; an ID that is none must not get into a shell.
+    // Suggest `rm ID` only for an unverified file: a verified one is intact at another path. A malformed ID must not reach a shell.
     const mayGo = !verified && ID.test(fileId);
     const next = mayGo ? `to remove it anyway: szafa rm ${id} moves it to the trash` : hint;
     batch.fail(new CliError(code, `was kept: ${why} (${id})`, next), path);
@@ -97,7 +97,7 @@ async function deleteItems(
   await removeFiles(account, all, { silent: hiddenRecords(all) });
   if (batch.failed > before) return;
   for (const item of items) {
-    // A kept file would land in the root folder.
+    // Removing the directory would move its kept files to the root folder.
     if (item.folder?.dirId === undefined || !isWhole(item)) continue;
     await szafa.removeDir(item.folder.dirId, { signal });
   }

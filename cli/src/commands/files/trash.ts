@@ -8,7 +8,7 @@ import { checkCanConfirm, confirmRemoval, planRemoval } from '../../lib/select/r
 import { findAllTargets, targetPath } from '../../lib/select/selection.ts';
 import { countFiles } from '../../lib/transfer/progress.ts';
 
-/** The files in the trash that the arguments name, with all versions; a folder with everything that was in it. `withParents`: also the records of the folders above. */
+/** Finds the entries for the arguments: all versions of a file, everything in a folder. `withParents` adds the records of parent folders. */
 function findInTrash(trash: readonly TrashEntry[], invocation: Invocation, withParents = false) {
   const tree = new Tree(trash);
   const ids = new Set<string>();
@@ -26,7 +26,7 @@ function findInTrash(trash: readonly TrashEntry[], invocation: Invocation, withP
   return trash.filter(({ fileId }) => ids.has(fileId));
 }
 
-/** Without the records of folders that are not empty in the trash. */
+/** Leaves out the records of folders that still have files in the trash. */
 function withoutHidden(entries: readonly TrashEntry[], trash: readonly TrashEntry[]): TrashEntry[] {
   const hidden = hiddenRecords(trash);
   return entries.filter((entry) => !hidden.has(entry));

@@ -16,7 +16,7 @@ async function findFile({ out, lookup }: AccountInvocation, text: string): Promi
   throw new UsageError(`${shownName(text)} is not one file`, hint);
 }
 
-/** By the sealed clock of the machine that uploaded it; by the server's only if there is none. */
+/** Upload time: the one sealed by the uploading machine if there is one, otherwise the server's. */
 function addedAt({ age, createdAt }: Entry): string {
   return age ? new Date(age.added).toISOString() : createdAt;
 }
@@ -25,7 +25,7 @@ const listVersions = withAccount('useful', async (account) => {
   const { args, out, signal, szafa } = account;
   const file = await findFile(account, args[0]!);
   const { path, versions } = file;
-  // With a plain name the headers tell which version is the newest, not the list.
+  // The order of versions with a plain name is only the server's word, so read their headers.
   const isSorted = file.verified || !szafa.keys.unlocked;
   const opened = isSorted ? [] : await szafa.versions(versions, { signal });
   const sorted = opened.length > 0 ? opened.map(({ entry }) => entry) : versions;

@@ -12,13 +12,13 @@ function check(invocation: Invocation): void {
   if (flags.dir !== undefined && !flags.take) throw new UsageError('--dir is for --take', 'add --take');
   checkExclusive(flags, 'take', 'drop');
   if (flags.all && !flags.drop) throw new UsageError('--all is for --drop', 'omit it');
-  // Never everything by mistake.
+  // Without IDs, dropping everything needs --all.
   if (flags.drop && (args.length === 0) !== (flags.all === true))
     throw new UsageError('--drop needs IDs, or --all', 'szafa deliveries shows the IDs');
   if (flags.drop) checkCanConfirm(invocation);
 }
 
-/** The deliveries with these IDs; without IDs, all. */
+/** Selects the deliveries given by ID, or all if no ID is given. */
 function chooseDeliveries(all: readonly Delivery[], { args, batch }: Invocation): Set<Delivery> {
   if (args.length === 0) return new Set(all);
   const byId = all.map((delivery) => ({ id: delivery.fileId, delivery }));
@@ -60,7 +60,7 @@ async function takeDeliveries(invocation: AccountInvocation, chosen: Iterable<De
   const folder = flags.dir === undefined ? undefined : typedPath(flags.dir);
   const known = { tree: await szafa.tree({ signal }), sealedIds: await szafa.sealedIds({ signal }) };
   const options = { folder, ...known, given: new Set<string>(), signal };
-  // One at a time: two of one name get two numbers.
+  // One at a time, so that two deliveries of the same name get different numbers.
   await batch.each(chosen, async (delivery) => {
     if (delivery.problem) throw delivery.problem;
     if (folder === undefined && delivery.folder === undefined)

@@ -14,13 +14,13 @@ import { checkExclusive } from '../../options.ts';
 const TITLE_NAMES = 3;
 
 /**
- * Names the shared files, with a number if two have the same name. Does not tell the folders that they are in. A name that ends in `/` is
- * an empty folder.
+ * Names the shared files without revealing the folders above them. Numbers duplicate names. A name that ends in `/` is an empty
+ * folder.
  */
 function nameItems({ files, emptyFolders }: Selection): ShareItem[] {
   const taken = new Set<string>();
   const topNames = new Map<string, string>();
-  /** `keyOf` identifies the file or folder at the top of the path. */
+  /** `keyOf` returns a key for the first part of the path, so that all files of one folder get the same top name. */
   const nameOf = (path: string, keyOf: (top: string) => string) => {
     const [top = path, ...more] = path.split('/');
     const key = keyOf(top);
@@ -68,12 +68,12 @@ export const share = withAccount({ keys: 'needed', check: readLimits }, async (i
   const passphrase = await readPassphrase(invocation);
   const selection = selectFiles(await lookup.tree(), invocation);
   for (const file of selection.files) file.entry = await findNewest(invocation, file.among);
-  // A folder that is only a directory of the server has no file whose key could be shared.
+  // An empty folder without a record has no key that could be shared.
   for (const { path } of selection.emptyFolders.filter(({ markers }) => markers.length === 0)) {
     const hint = 'put something into it, or leave it out';
     batch.fail(new CliError('nothing', 'the folder is empty: there is nothing to share', hint), path);
   }
-  // Shares all that was named, or nothing.
+  // Share everything that was named, or nothing.
   if (batch.failed > 0) return;
   const items = nameItems(selection);
   if (items.length === 0) throw new CliError('nothing', 'the folder is empty', 'there is nothing to share');
@@ -93,14 +93,14 @@ export const share = withAccount({ keys: 'needed', check: readLimits }, async (i
     const id = await szafa.shareWith(to, items, { ...options, title: publicTitle(items) });
     out.answer('share', { id, to, ...counted }, id);
     report(oneLine(to), id);
-    // Reads the contact as it was used: the files are shared already.
+    // Only read the stored contact: the files are already shared, so a new check comes too late.
     if ((await szafa.rememberedContact(to))?.state === 'verified') return;
     const name = oneLine(to);
     const advice = `the keys of ${name} come from the server and are not verified; to compare them: szafa contact ${name}`;
     out.note('not-verified', advice);
     return;
   }
-  // Only the owner sees this title.
+  // Only the owner sees this title, so it may contain paths.
   const title = args.length === 1 ? args[0]! : `${plural(items.length, 'file')}: ${args.join(', ')}`;
   const { id, link } = await szafa.shareLink(items, { ...options, title, passphrase });
   out.answer('link', { id, link, ...counted }, link);

@@ -39,7 +39,7 @@ export const cat: Command = (invocation) => {
   return (invocation.flags.from === undefined ? printOwn : getShared)(invocation);
 };
 
-/** Prints files one at a time. After a failure nothing follows, or two halves would look like one file. */
+/** Prints files one at a time. Stops at the first failure: anything after a truncated file would look like part of it. */
 const printOwn = withAccount({ keys: 'needed', transfers: maxTransfers }, async (invocation) => {
   const { flags, out, batch, signal, lookup } = invocation;
   const { files } = selectFiles(await lookup.tree(), invocation);

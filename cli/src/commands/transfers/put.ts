@@ -44,7 +44,7 @@ function checkUsage(invocation: Invocation): void {
     if (name === '') throw new UsageError('--name is empty', 'give a name');
     checkPath(name);
   }
-  // Refuses a size that no file could be cut into.
+  // Throws if the volume size is out of range.
   if (flags['volume-size'] !== undefined) layoutOf(0, parseSize('volume-size', flags['volume-size']));
   uploadFolder(invocation);
 }
@@ -81,7 +81,7 @@ export const put: Command = async (invocation) => {
     run.progress.expect([{ size: 0 }]);
     await batch.each(['standard input'], () => putStdin(context));
   } else {
-    // A folder that is not empty is not counted: its files are.
+    // Count only empty folders; the others are represented by their files.
     run.progress.files = files.filter((file) => file.kind !== 'folder' || file.isEmpty).length;
     await putAll(context, files, atOnce);
     await removeDuplicates(context);

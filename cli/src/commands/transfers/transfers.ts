@@ -7,7 +7,7 @@ import { formatBytes, oneLine, shownName, typedPath } from '../../lib/print/text
 import { uploadLock } from '../../lib/transfer/put/all.ts';
 import { openJournal } from '../../lib/transfer/run.ts';
 
-/** An unfinished transfer of this machine. */
+/** An unfinished transfer in the journal of this machine. */
 type Transfer = (Unfinished & { kind: 'upload' }) | (UnfinishedDownload & { kind: 'download' });
 
 type Journal = ReturnType<typeof openJournal>;
@@ -33,7 +33,7 @@ function show({ out }: Invocation, one: Transfer): void {
   out.answer('transfer', { kind, from, to, size, stored: stored ?? null }, text);
 }
 
-/** Takes the lock first: no other command may be working on it. */
+/** Takes the lock of the transfer first, so that no running command loses its data. */
 async function cancel({ szafa, signal }: AccountInvocation, journal: Journal, one: Transfer): Promise<void> {
   const lock = one.kind === 'upload' ? uploadLock(szafa, one.path) : downloadLock(one.part);
   const taken = await journal.locks.take([lock]);

@@ -31,24 +31,24 @@ import {
 import { type StoredSession, sessionStore } from './session-store.ts';
 import type { Settings } from './settings.ts';
 
-/** Set by the packing script: the source of the SDK's worker, which has no file of its own there. */
+/** Source of the SDK's worker, set by the packing script: the packed command is one file. */
 declare const SZAFA_WORKER: string | undefined;
 
 const TRANSFER_RETRY_S = 120;
 const RETRY_S = 10;
-/** Between two notes about the same failure. */
+/** Least time between two retry notes. */
 const RETRY_NOTE_MS = 15_000;
 
-/** `needed`: asks for the password if no key is stored; `useful`: does without. */
+/** `needed` asks for the password if no key is stored; `useful` continues without keys then. */
 export type Keys = 'needed' | 'useful' | 'none';
 
-/** An invocation of a command that is connected to the account. */
+/** An invocation with a connection to the account. */
 export interface AccountInvocation extends Invocation {
   szafa: Szafa;
   lookup: Lookup;
 }
 
-/** A session with the server, for `await using`. */
+/** A session with the server that closes itself, for `await using`. */
 export type Connection = Szafa & AsyncDisposable;
 
 const disposable = (szafa: Szafa, close: () => Promise<void>): Connection =>
@@ -56,13 +56,13 @@ const disposable = (szafa: Szafa, close: () => Promise<void>): Connection =>
 
 interface AccountNeeds {
   keys: Keys | ((invocation: Invocation) => Keys);
-  /** Refuses wrong usage before anything is asked for. */
+  /** Checks the usage before any question or request. */
   check?: (invocation: Invocation) => unknown;
-  /** See `connect`. */
+  /** Files at once, see `connect`. */
   transfers?: (invocation: Invocation) => number;
 }
 
-/** Makes a command that connects first. */
+/** Returns a command that connects to the account and then runs `work`. */
 export function withAccount(
   needs: Keys | AccountNeeds,
   work: (account: AccountInvocation) => Promise<void>,
@@ -76,14 +76,14 @@ export function withAccount(
   };
 }
 
-/** Reports retries, and when the server answers again. */
+/** Notes that requests are being retried, and that the server answers again. */
 function retryNotes(out: Output, seconds: number) {
   let failingSince = 0;
   let lastNote = 0;
   return {
     onRetry(error: Error): void {
       failingSince ||= Date.now();
-      // Several transfers meet the same failure at once.
+      // Several transfers can fail at the same time: one note is enough.
       if (Date.now() - lastNote < RETRY_NOTE_MS) return;
       lastNote = Date.now();
       const left = Math.max(1, seconds - Math.round((Date.now() - failingSince) / 1000));
@@ -99,7 +99,7 @@ function retryNotes(out: Output, seconds: number) {
   };
 }
 
-/** Engine, transport and retries for one command, for `await using`. */
+/** Creates the engine, transport and retry rules of one command, for `await using`. */
 export function clientOptions(invocation: Invocation, server: string, transfers?: number) {
   const { flags, settings, out, signal } = invocation;
   const worker =
@@ -141,7 +141,7 @@ export function clientOptions(invocation: Invocation, server: string, transfers?
   return { options, close, [Symbol.asyncDispose]: close };
 }
 
-/** One spelling for each address. */
+/** Normalizes an address, because stored data is keyed by it. */
 export function normalizeServer(server: string): string {
   try {
     const { origin, pathname, protocol } = new URL(server);
@@ -152,7 +152,7 @@ export function normalizeServer(server: string): string {
   }
 }
 
-/** The server for a command that starts a session. */
+/** Returns the server for a command that starts a session. */
 export function serverFor({ server }: Settings, stored: StoredSession | undefined): string {
   const given = server ?? stored?.server;
   if (given === undefined) throw new UsageError('no server given', 'give its address: --server URL');
@@ -160,8 +160,8 @@ export function serverFor({ server }: Settings, stored: StoredSession | undefine
 }
 
 /**
- * Connects with SZ_TOKEN, the stored session, or a login for this command alone. `transfers`: files at once; a command that transfers
- * waits longer for a server that does not answer.
+ * Connects with SZ_TOKEN, the stored session, or a login for this command alone. `transfers` is the number of files at once; if it is
+ * given, failed requests are retried for longer.
  */
 export async function connect(invocation: Invocation, keys: Keys, transfers?: number): Promise<Connection> {
   const { settings, out } = invocation;
@@ -185,13 +185,13 @@ export async function connect(invocation: Invocation, keys: Keys, transfers?: nu
   }
 }
 
-/** A session of a raw password has no key, and opens no files. */
+/** Without a key (an account with only a raw password) the session cannot open files. */
 function keptSession({ username, token, kek }: StoredSession): SavedSession {
   if (kek === undefined) return { username, token };
   return { username, token, kek: new Uint8Array(Buffer.from(kek, 'base64url')) };
 }
 
-/** Asks the server for the owner of the token: keys of another account must not seal anything in this one. */
+/** Asks the server who owns the token, so that nothing is sealed with the keys of another account. */
 async function openToken(
   invocation: Invocation,
   keys: Keys,
@@ -228,7 +228,7 @@ function noSession(user: string | undefined, server: string, stored: StoredSessi
   return `no session${wanted} at ${oneLine(server)} (the stored session is for ${other})`;
 }
 
-/** Logs in for one command and out at its end: scripts set SZ_SERVER, SZ_USER and SZ_PASSWORD, and nothing is stored. */
+/** Logs in for this command alone and out at its end, for scripts that set SZ_SERVER, SZ_USER and SZ_PASSWORD. Stores no session. */
 async function loginOnce(
   invocation: Invocation,
   keys: Keys,
@@ -251,7 +251,7 @@ async function loginOnce(
     await endSession(szafa, signal);
     await close();
   };
-  await mode.save('derived').catch(() => {}); // the folder may be read-only: nothing else is stored either
+  await mode.save('derived').catch(() => {}); // the folder may be read-only
   try {
     if (keys === 'needed') await checkKeys(szafa, passphrase, invocation);
   } catch (error) {
@@ -262,8 +262,8 @@ async function loginOnce(
 }
 
 /**
- * Gives a refused login an exit code of its own. The server must not tell users which secret to send: its words are left out of a
- * refusal, and marked as its words elsewhere.
+ * Turns a refused login into `wrong-password`. A hostile server could tell users which secret to send, so its message is left out of a
+ * refusal and quoted as the server's elsewhere.
  */
 export async function explainLogin(error: unknown, mode: PasswordMode): Promise<never> {
   if ((error as Partial<SzafaError>).code !== 'api') throw error;

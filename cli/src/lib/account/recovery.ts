@@ -20,14 +20,14 @@ import { ask, canAsk, configuredSecret } from './secrets.ts';
 const TRIES = 3;
 const ROW = RECOVERY_GROUPS / 2;
 
-/** A new recovery key that its owner has already: written down, or in a file. */
+/** A new recovery key that the user already has, on paper or in a file, but that is not valid yet. */
 export interface PreparedKey {
   key: Bytes;
-  /** Its file, unless it was shown. */
+  /** The file with the key; undefined if the key was shown. */
   path: string | undefined;
-  /** For a key that will never be valid. */
+  /** Deletes the file of a key that will never be valid. */
   discard(): Promise<void>;
-  /** For a key that may be valid. */
+  /** Tells the user to keep a key that may or may not be valid. */
   warnUncertain(): void;
 }
 
@@ -36,7 +36,7 @@ interface Account {
   username: string;
 }
 
-/** Writes a new file, durable before the server hears of the key; never over another file. */
+/** Writes the key to a new file. Syncs it, because the server accepts the key next; never overwrites a file. */
 async function write(path: string, text: string): Promise<void> {
   const handle = await open(path, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
@@ -51,7 +51,7 @@ async function write(path: string, text: string): Promise<void> {
   }
 }
 
-/** Shows the key once, and returns when two of its groups were typed. */
+/** Shows the key, and returns once the user has typed two of its groups. */
 async function show(text: string, { server, username }: Account, signal: AbortSignal): Promise<void> {
   const groups = text.split('-');
   const lines = [
@@ -77,7 +77,7 @@ async function show(text: string, { server, username }: Account, signal: AbortSi
   throw new CliError('not-confirmed', 'the recovery key was not confirmed', hint);
 }
 
-/** Makes a new key and hands it over. Undefined if none is wanted, or if it is `optional` and there is no terminal. */
+/** Creates a key and gives it to the user. Returns undefined with --no-recovery, or if it is `optional` and there is no terminal. */
 export async function prepareKey(
   { flags, out, signal }: Invocation,
   engine: Engine,
@@ -115,14 +115,14 @@ export async function prepareKey(
   };
 }
 
-/** Codes of errors after which the key is certainly not valid: the server refused, or nothing was sent. */
+/** Error codes that prove the key is not valid: the server refused it, or nothing was sent. */
 const REFUSED = new Set([
   ...['unchanged', 'wrong-password', 'username-taken', 'registration-refused', 'recovery-needed'],
   ...['known-account', 'same-secret', 'usage', 'rule', 'raw-refused', 'weak-secret'],
   ...['bad-request', 'unauthorized', 'forbidden', 'not-found', 'conflict', 'too-large', 'rate-limited'],
 ]);
 
-/** Runs the work that makes the key valid. Only a key that is certainly not valid is deleted: there may be no other copy. */
+/** Runs the work that makes the key valid. On failure deletes the key only if it is certainly not valid: it may be the only copy. */
 export async function withKey<T>(prepared: PreparedKey | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -134,7 +134,7 @@ export async function withKey<T>(prepared: PreparedKey | undefined, work: () => 
   }
 }
 
-/** Reads a recovery key from the environment, a file, or the terminal, with an echo: it is too long to type blindly. */
+/** Reads a recovery key from the environment, a file or the terminal. Typing is visible, because the key is too long to type blindly. */
 export async function readKey({ settings, signal }: Invocation, engine: Engine): Promise<Bytes> {
   const source = settings.recoveryKey;
   const given = await configuredSecret(source, 'recovery key');

@@ -15,13 +15,13 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true;
 }
 
-/** Reads a line from the terminal, without an echo for a secret. */
+/** Asks on the terminal and reads one line. A secret is not echoed. */
 export function ask(question: string, signal: AbortSignal, secret = false): Promise<string> {
   return new Promise((resolve, reject) => {
     const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
     const output = secret ? silent : process.stderr;
     const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
-    // Only now is the echo off, also for text that is pasted at once.
+    // Ask only now that the echo is off, so that a pasted secret never shows.
     process.stderr.write(question);
     const end = () => {
       signal.removeEventListener('abort', abort);
@@ -39,7 +39,7 @@ export function ask(question: string, signal: AbortSignal, secret = false): Prom
       end();
       resolve(line);
     });
-    // In raw mode Ctrl-C is a key like any other.
+    // In raw mode Ctrl-C does not raise a signal by itself.
     lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     lines.once('close', () => {
       if (answered || signal.aborted) return;
@@ -56,7 +56,7 @@ export async function confirm(question: string, signal: AbortSignal): Promise<bo
   return /^y(es)?$/i.test((await ask(`${question} [y/N] `, signal)).trim());
 }
 
-/** Reads a two-factor code from SZ_CODE or the terminal. */
+/** Returns a function that reads a two-factor code from SZ_CODE or the terminal. */
 export function codeAsker({ settings, signal }: Pick<Invocation, 'settings' | 'signal'>) {
   return async (): Promise<string> => {
     if (settings.code !== undefined) return settings.code;
@@ -68,14 +68,14 @@ export function codeAsker({ settings, signal }: Pick<Invocation, 'settings' | 's
 
 interface SecretQuestion {
   source: SecretSource;
-  /** As in "password: ". */
+  /** Name of the secret in questions and errors, such as "password". */
   what: string;
-  /** Asks twice, where a typing error would be stored. */
+  /** Asks twice, for a new secret that a typing error would make unusable. */
   twice?: boolean;
   signal: AbortSignal;
 }
 
-/** Reads a secret from the environment, a file or the terminal; never from the command line, which others can see. */
+/** Reads a secret from the environment, a file or the terminal; never from the command line, which other users can see. */
 export async function readSecret({ source, what, twice, signal }: SecretQuestion): Promise<string> {
   const given = await configuredSecret(source, what);
   if (given !== undefined) return given;
@@ -100,7 +100,7 @@ export async function configuredSecret(source: SecretSource, what: string): Prom
   }
 }
 
-/** Checks a new password or passphrase before the server hears of it; the web app has the same rule. */
+/** Throws if a new password or passphrase is too weak. The web app has the same rule. */
 export async function checkNewSecret(secret: string, what: string, username: string): Promise<void> {
   const weakness = await weaknessOf(secret, [username]);
   if (weakness === undefined) return;
@@ -112,8 +112,8 @@ export async function checkNewSecret(secret: string, what: string, username: str
 }
 
 /**
- * Opens the key bag, so that a wrong secret shows here and not once files are under it. In an account without keys,
- * a secret that the login did not check is a new one.
+ * Opens the key bag, so that a wrong secret fails now and not after files were sealed with it. In an account without keys, `unchecked`
+ * becomes the secret of a new key bag, so it must be strong enough.
  */
 export async function checkKeys(
   szafa: Szafa,
@@ -127,7 +127,7 @@ export async function checkKeys(
   await szafa.checkKeys({ signal, filesOnly: flags.yes, beforeFirst });
 }
 
-/** Ends a session that is of no use. Waits two seconds at most: its token would expire anyway. */
+/** Ends a session that is no longer needed. Gives up after two seconds: the token expires anyway. */
 export async function endSession(szafa: Szafa, signal: AbortSignal): Promise<void> {
   await szafa.logout({ signal: AbortSignal.any([AbortSignal.timeout(2000), signal]) }).catch(() => {});
 }
@@ -138,8 +138,8 @@ type Mode = 'derived' | 'raw';
 export type PasswordMode = ReturnType<typeof passwordMode>;
 
 /**
- * Remembers how this machine has logged in to an account. A server that never saw the password could refuse the derived secret, hoping
- * to be sent the password next; so an account that was used with a derived secret stays so. Holds no secret; logout leaves it.
+ * Remembers how this machine logs in to an account. A hostile server could refuse the derived secret to make the user send the password
+ * itself, so an account that has used a derived secret never goes back. The file holds no secret, and logout keeps it.
  */
 export function passwordMode(folder: string, server: string, username: string) {
   const id = createHash('sha256').update(JSON.stringify([server, username.toLowerCase()]));
@@ -147,7 +147,7 @@ export function passwordMode(folder: string, server: string, username: string) {
   const load = async (): Promise<Mode | undefined> => {
     const text = (await readIfPresent(path))?.toString();
     if (text === undefined) return undefined;
-    // A damaged file must not make anyone send a password.
+    // Treat a damaged file as derived: it must not allow sending the password.
     return /"password":"raw"/.test(text) ? 'raw' : 'derived';
   };
   return {
@@ -167,14 +167,14 @@ export function passwordMode(folder: string, server: string, username: string) {
   };
 }
 
-/** The proof that the server wants before it changes an account. Reads the password unless it is given. */
+/** Returns the proof that the server needs to change an account. Reads the password unless `given`. */
 export async function proveAccount(
   { flags, settings, signal, szafa: { api, username } }: Invocation & { szafa: Szafa },
   given?: string,
 ): Promise<Proof> {
   const password = given ?? (await readSecret({ source: settings.password, what: 'password', signal }));
   const raw = flags['raw-password'] ?? false;
-  // By the name that this machine knows: the server could give another one.
+  // Use the username known to this machine: one from the server could bypass the check.
   await passwordMode(settings.config, api.server, username).check(raw ? 'raw' : 'derived');
   return { password, raw };
 }

@@ -6,19 +6,19 @@ import { CliError } from '../../errors.ts';
 import type { Output } from '../print/output.ts';
 import type { Settings } from './settings.ts';
 
-/** Stored by `login`, so that later commands need no password. */
+/** The session that `login` stores, so that later commands need no password. */
 export interface StoredSession {
   server: string;
   username: string;
   token: string;
-  /** The key that opens the account's key bag; absent if the account cannot open files. */
+  /** The key that opens the account's key bag. Absent if the session cannot open files. */
   kek?: string;
 }
 
-/** The temporary file of a session that was not written completely. */
+/** Name of a temporary file left by an interrupted `save`. */
 const UNFINISHED = /^session\.json\.[0-9a-f]{12}$/;
 
-/** One session in one file that only its owner can read. */
+/** Stores one session, in a file that only its owner can read. */
 export function sessionStore({ settings, out }: { settings: Pick<Settings, 'config'>; out: Output }) {
   const folder = settings.config;
   const path = join(folder, 'session.json');
@@ -51,7 +51,7 @@ export function sessionStore({ settings, out }: { settings: Pick<Settings, 'conf
       throw new CliError('session', `${path} is damaged`, 'delete it and log in again: szafa login');
     },
 
-    /** Runs before anything else: a login that cannot be stored is of no use, nor a transfer that cannot be resumed. */
+    /** Creates the folder. Runs first: a login that cannot be stored is useless, and so is a transfer that cannot be resumed. */
     prepare(): void {
       try {
         makeLocalFolder(folder, 0o700);
@@ -66,7 +66,7 @@ export function sessionStore({ settings, out }: { settings: Pick<Settings, 'conf
         throw unusable(error);
       }),
 
-    /** Also removes the temporary files of commands that were killed: they hold the same secrets. */
+    /** Removes the session, and temporary files of killed commands: they hold the same secrets. */
     async remove(): Promise<void> {
       await rm(path, { force: true });
       const names = await readdir(folder).catch(() => []);
@@ -84,6 +84,6 @@ function parseSession(text: string): StoredSession | undefined {
     if (!isSound || (kek !== undefined && typeof kek !== 'string')) return undefined;
     return { server, username, token, ...(kek !== undefined && { kek }) } as StoredSession;
   } catch {
-    return undefined; // the caller reports that it is damaged
+    return undefined; // the caller reports a damaged file
   }
 }

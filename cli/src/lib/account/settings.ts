@@ -6,17 +6,17 @@ import { parseSeconds } from '../print/quantities.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** Where a secret comes from if it is not asked for. */
+/** Where to read a secret from before asking for it. */
 export interface SecretSource {
   text: string | undefined;
   file: string | undefined;
-  /** For messages: the variables to set. */
+  /** The environment variables to name in messages. */
   names: string;
 }
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** The XDG specification says to ignore a relative XDG_CONFIG_HOME. */
+/** Ignores a relative XDG_CONFIG_HOME, as the XDG specification requires. */
 function defaultConfig(env: Environment): string {
   const xdg = env['XDG_CONFIG_HOME'];
   return join(xdg && isAbsolute(xdg) ? xdg : join(env['HOME'] || homedir(), '.config'), 'szafa');
@@ -42,13 +42,13 @@ export function readSettings(flags: Flags, env: Environment) {
     newPassword: secret('SZ_NEW_PASSWORD', 'SZ_NEW_PASSWORD_FILE', flags['new-password-file']),
     newPassphrase: secret('SZ_NEW_PASSPHRASE', 'SZ_NEW_PASSPHRASE_FILE'),
     recoveryKey: secret('SZ_RECOVERY_KEY', 'SZ_RECOVERY_KEY_FILE', flags['key-file']),
-    /** A two-factor code: valid once, and for a minute. */
+    /** A two-factor code. Valid once, for about a minute. */
     code: set('SZ_CODE'),
-    /** The name that a new session is listed under. */
+    /** Name of a new session in the list of sessions. */
     device: Array.from(flags.device ?? hostname())
       .slice(0, limits.deviceChars)
       .join(''),
-    /** Folder of the session and the journals. */
+    /** Folder for the session and the journals. */
     config: resolve(flags.config ?? set('SZ_CONFIG') ?? defaultConfig(env)),
     retrySeconds: flags.retry === undefined ? undefined : parseSeconds('retry', flags.retry),
   };

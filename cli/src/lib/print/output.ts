@@ -15,9 +15,9 @@ const MOST_ERROR_COLUMNS = 400;
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** A file goes to standard output, so everything else goes to standard error. */
+  /** Set if file content goes to standard output: results then go to standard error. */
   dataOnStdout = false;
-  /** Set by a progress display, which makes room for a line. */
+  /** Wraps each write. A progress display sets it, to erase its bars before the write and redraw them afterwards. */
   around: (write: () => void) => void = (write) => write();
 
   constructor({ json, quiet }: OutputOptions) {
@@ -29,24 +29,24 @@ export class Output {
     return process.stderr.isTTY === true;
   }
 
-  /** A result that the command was run for. */
+  /** Prints a result that the user asked for, even with --quiet. */
   answer(type: string, fields: Fields, text: string): void {
     if (this.json) this.#jsonLine({ type, ...fields });
     else if (text !== '') this.#line(this.#results, text);
   }
 
-  /** A report of work that was done; not shown with --quiet. */
+  /** Reports finished work. Not shown with --quiet. */
   done(type: string, fields: Fields, text: string): void {
     if (this.json) this.#jsonLine({ type, ...fields });
     else if (!this.quiet) this.#line(this.#results, text);
   }
 
-  /** Neither a result nor an error; not shown with --quiet. */
+  /** Prints a remark on standard error. Not shown with --quiet. */
   note(code: string, message: string, fields: Fields = {}): void {
     if (this.json || !this.quiet) this.warning(code, message, fields);
   }
 
-  /** A note that is shown even with --quiet, because it changes the exit code. */
+  /** Prints a note even with --quiet, because it changes the exit code. */
   warning(code: string, message: string, fields: Fields = {}): void {
     if (this.json) this.#jsonLine({ type: 'note', code, message, ...fields });
     else this.#line(2, `szafa: ${this.#clean(message)}`);
@@ -84,7 +84,7 @@ export class Output {
   }
 }
 
-/** Synchronous, so that nothing is lost when the process ends; waits while a pipe is full. */
+/** Writes synchronously, so that nothing is lost when the process exits. Waits while a pipe is full. */
 function writeAll(fd: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) {

@@ -1,14 +1,14 @@
 import { qr } from '@szafa/client/node';
 import type { Output } from './output.ts';
 
-/** Empty modules around the code. */
+/** Width of the quiet zone around the code, in modules. */
 const MARGIN = 4;
-/** Dark on light, whatever colours the terminal has. */
+/** Black on white in every colour scheme: many scanners cannot read an inverted code. */
 const [PAPER, PLAIN] = ['\u001b[30;107m', '\u001b[0m'];
-/** Indexed by the dark ones of the upper and the lower module. */
+/** Two modules per character. Index: 2 if the upper one is dark, plus 1 if the lower one is. */
 const HALVES = [' ', '▄', '▀', '█'];
 
-/** Draws a QR code with two rows of modules in a line of text; no line if the terminal is too narrow. */
+/** Draws a QR code, two rows of modules per line of text. Returns no lines if the terminal is too narrow. */
 export function drawQr(text: string, columns: number): string[] {
   const modules = qr(text);
   const size = modules.length + 2 * MARGIN;
@@ -21,7 +21,7 @@ export function drawQr(text: string, columns: number): string[] {
   });
 }
 
-/** Shows a link as a QR code on a terminal. */
+/** Shows a link as a QR code if standard error is a terminal. */
 export function showQr(out: Output, link: string): void {
   if (!out.terminal || out.json || out.quiet) return;
   for (const line of drawQr(link, process.stderr.columns)) process.stderr.write(`${line}\n`);

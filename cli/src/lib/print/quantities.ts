@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts';
 const FACTORS: Record<string, number> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 const QUANTITY = /^(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?$/i;
 
-/** `8M`, `8MiB`, `8MB` and `8388608` are the same: units are powers of 1024. */
+/** Parses a size. Units are powers of 1024: `8M`, `8MiB`, `8MB` and `8388608` are the same. */
 export function parseSize(option: string, text: string, what = 'size'): number {
   const match = QUANTITY.exec(text.trim());
   const bytes = match ? Math.round(Number(match[1]) * FACTORS[(match[2] ?? '').toUpperCase()]!) : Number.NaN;
@@ -13,7 +13,7 @@ export function parseSize(option: string, text: string, what = 'size'): number {
   return bytes;
 }
 
-/** Bytes per second: a size, with or without `/s`. */
+/** Parses bytes per second: a size, optionally followed by `/s`. */
 export function parseRate(option: string, text: string): number {
   return parseSize(option, text.trim().replace(/\/s$/i, ''), 'rate');
 }
@@ -31,13 +31,13 @@ export function parseCount(option: string, text: string, most: number): number {
 
 const HOURS: Record<string, number> = { h: 1, d: 24, w: 7 * 24, y: 365 * 24 };
 
-/** `12h`, `30d`, `4w`, `1y`, in milliseconds. */
+/** Parses `12h`, `30d`, `4w` or `1y` into milliseconds. */
 function longTime(text: string): number | undefined {
   const match = /^(\d{1,4})\s*(h|d|w|y)$/i.exec(text.trim());
   return match ? Number(match[1]) * HOURS[match[2]!.toLowerCase()]! * 3_600_000 : undefined;
 }
 
-/** An age in milliseconds. */
+/** Parses an age into milliseconds. */
 export function parseAge(option: string, text: string): number {
   const age = longTime(text);
   if (age !== undefined) return age;
@@ -47,7 +47,7 @@ export function parseAge(option: string, text: string): number {
   );
 }
 
-/** The end of a link or token, as a time from now or a date, in ISO format. A date includes that day, in UTC. */
+/** Parses an expiry, given as a time from now or a date, into ISO format. A date lasts until the end of that day, in UTC. */
 export function parseEnd(option: string, text: string, now = Date.now()): string {
   const from = longTime(text);
   if (from !== undefined) return new Date(now + from).toISOString();

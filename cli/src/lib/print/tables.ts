@@ -10,7 +10,7 @@ const SIZE_COLUMNS = 11;
 const TIME_COLUMNS = 16;
 const FILE_ID_COLUMNS = 32;
 
-/** Pads all columns but the last to the same width. */
+/** Aligns the columns of all rows; the last one is not padded. */
 export function alignRows(rows: readonly string[][]): string[] {
   const widths: number[] = [];
   for (const row of rows)
@@ -20,7 +20,7 @@ export function alignRows(rows: readonly string[][]): string[] {
   );
 }
 
-/** A line of a long list. */
+/** Formats a row of a long list. */
 export function longRow(size: number, time: string, id: string, name: string): string {
   const columns = [
     formatBytes(size).padStart(SIZE_COLUMNS),
@@ -30,7 +30,7 @@ export function longRow(size: number, time: string, id: string, name: string): s
   return `${columns.join('  ')}  ${name}`;
 }
 
-/** A remark behind a name that is not verified, or in the wrong folder. */
+/** Returns a remark for a name that is not verified or in the wrong folder; '' for any other. */
 export function remark(entry: Pick<Entry, 'problem' | 'verified' | 'misplaced'>): string {
   const { problem, verified, misplaced } = entry;
   if (problem) return `  (${oneLine(problem.message)})`;
@@ -38,12 +38,12 @@ export function remark(entry: Pick<Entry, 'problem' | 'verified' | 'misplaced'>)
   return misplaced ? '  (the server has it in another folder)' : '';
 }
 
-/** Whether more than the server's word says that the folder exists: its name is sealed, or something in it is. */
+/** Whether the folder's existence is proven: its name is sealed, or something inside is. Otherwise the server may have made it up. */
 function isProven({ sealed, markers, files, folders }: Folder): boolean {
   return sealed || markers.length > 0 || files.some(({ verified }) => verified) || folders.some(isProven);
 }
 
-/** `shown`: how the path is shown. */
+/** `shown`: the path to print. */
 export function showFolder(out: Output, folder: Folder, long: boolean, shown: string): void {
   const { path, name, size, count } = folder;
   const verified = isProven(folder);
@@ -65,13 +65,13 @@ export function showFile(out: Output, file: FileNode, long: boolean, shown: stri
   out.answer('file', fields, long ? longRow(size, createdAt, entry.fileId, text) : text);
 }
 
-/** Properties as JSON has them: names in snake_case, null for an absent one. */
+/** Picks properties for JSON output: names become snake_case, absent ones null. */
 export function jsonFields<T extends object>(item: T, ...names: (keyof T & string)[]) {
   const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(names.map((name) => [snake(name), item[name] ?? null]));
 }
 
-/** Shows shares or requests; one that was named by its ID with its link and QR code. */
+/** Lists shares or requests. If an ID was given, also shows the link and its QR code. */
 export function showLinks<T extends { id: string; link?: string | undefined }>(
   { args, out }: Invocation,
   type: string,
@@ -88,7 +88,7 @@ export function showLinks<T extends { id: string; link?: string | undefined }>(
   }
 }
 
-/** Characters of an ID that lists show. */
+/** Number of characters of an ID in lists. */
 export const ID_COLUMNS = 8;
 
 const KINDS = {
@@ -103,7 +103,7 @@ function idIn(text: string): string {
   return looksLikeLink(text) ? parseLink(text).id : text;
 }
 
-/** Finds a share, request or delivery by its ID, by the beginning of that, or by its link. */
+/** Finds a share, request or delivery by its ID, the beginning of its ID, or its link. */
 export function findById<Item extends { id: string }>(
   items: readonly Item[],
   text: string,

@@ -1,15 +1,15 @@
-/** Control characters, and those that turn, join or hide text. Stricter than the SDK's `displayName`, and does not load the SDK. */
+/** Control characters, and characters that reverse, join or hide text. Stricter than the SDK's `displayName`, without loading the SDK. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]$/u;
 const ZERO = /^[\p{Mn}\p{Me}]$/u;
 
-/** One line without control sequences for the terminal; for any text from others. */
+/** Makes text safe to print: one line without terminal control sequences. Use it for all text that others may have written. */
 export function oneLine(text: string): string {
   return text.toWellFormed().replace(UNSHOWABLE, '\ufffd');
 }
 
-/** JSON without control sequences; they are escaped, so that nothing is lost. */
+/** Formats JSON that is safe to print: control characters are escaped, so nothing is lost. */
 export function jsonLine(value: unknown): string {
   const unit = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value).replace(UNSHOWABLE, (char) => char.split('').map(unit).join(''));
@@ -20,14 +20,14 @@ function charWidth(char: string): number {
   return WIDE.test(char) ? 2 : 1;
 }
 
-/** Columns on a terminal. */
+/** Width in terminal columns. */
 export function width(text: string): number {
   let columns = 0;
   for (const char of text) columns += charWidth(char);
   return columns;
 }
 
-/** Shortens a text in its middle: the end of a name tells the most. */
+/** Cuts out the middle of a long text, because names often differ at their end. */
 export function shorten(text: string, most: number): string {
   if (width(text) <= most) return text;
   const chars = Array.from(text);
@@ -74,7 +74,7 @@ export function formatDuration(seconds: number): string {
     : `${Math.round(hours / 24)} days`;
 }
 
-/** Local time, as `ls -l` shows it. */
+/** Formats a time in the local time zone, to the minute. */
 export function formatTime(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return oneLine(iso).slice(0, 16).padEnd(16);
@@ -87,10 +87,10 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** A typed path on the server, without the slashes around it. */
+/** Strips leading and trailing slashes from a typed server path. */
 export function typedPath(text: string): string {
   return text.replace(/^\/+|\/+$/g, '');
 }
 
-/** A path in a message. */
+/** Quotes and shortens a path for a message. */
 export const shownName = (name: string) => `"${shorten(oneLine(name), 120)}"`;

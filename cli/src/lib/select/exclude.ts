@@ -4,31 +4,31 @@ import { CliError, exits } from '../../errors.ts';
 import { explain } from '../../explain.ts';
 import type { Flags } from '../../options.ts';
 
-/** In any folder of an upload: patterns for everything below it. */
+/** File with patterns for everything in its folder. Can be in any uploaded folder. */
 export const IGNORE_FILE = '.szafaignore';
 
-/** Patterns, and the folder that they are for: `''`, or a path that ends in `/`. */
+/** Patterns of one folder. `below` is its path, which is `''` or ends in `/`. */
 interface Rules {
   below: string;
   patterns: Ignore;
 }
 
-/** As git reads such patterns, but letter case always matters. */
+/** Parses patterns as git does, except that letter case always matters. */
 function parseRules(below: string, text: string): Rules {
   return { below, patterns: ignore({ ignorecase: false }).add(text) };
 }
 
 /**
- * Paths that an upload leaves out. They are relative to the uploaded folder; those of folders end in `/`. --exclude overrides the ignore
- * files, and an ignore file those above it; within one, the last matching pattern wins. An excluded folder is never read.
+ * Paths that an upload leaves out, relative to the uploaded folder; a folder's path ends in `/`. --exclude overrides ignore files, and
+ * a deeper ignore file overrides one above it. In one file the last matching pattern wins. An excluded folder is never read.
  */
 export interface Exclusions {
   has(path: string): boolean;
-  /** Adds the ignore file of a folder. */
+  /** Returns exclusions with the ignore file of a subfolder added. */
   within(below: string, text: string): Exclusions;
 }
 
-/** `files`: the rules of ignore files, those of the deepest folder first. */
+/** `files`: the rules of ignore files, deepest folder first. */
 function createExclusions(given: readonly Rules[], files: readonly Rules[]): Exclusions {
   const rules = [...given, ...files];
   return {

@@ -2,15 +2,15 @@ import type { ApiError, Entry, Metadata, Source, Szafa, Tree, Version } from '@s
 import { isSameTime, plainNameOf, recordsOf, SzafaError, sameContent } from '@szafa/client/node';
 
 export interface ExistingFile {
-  /** The version that an upload would only repeat, and what has shown it. */
+  /** The version with the same content, and whether this follows from its time or from comparing bytes. */
   same?: { entry: Entry; metadata: Metadata; by: 'time' | 'content' };
-  /** The other place that a file of this path came from. */
+  /** Another local path that a version of this file was uploaded from. */
   from?: string;
 }
 
 export type ReadableVersion = Version & { metadata: Metadata };
 
-/** The versions of a path that can be opened, newest first by what is sealed into them. */
+/** Returns the versions of a path that can be opened, newest first. The order comes from their sealed headers. */
 export async function versionsAt(
   szafa: Szafa,
   path: string,
@@ -19,22 +19,22 @@ export async function versionsAt(
 ): Promise<ReadableVersion[]> {
   const nodes = [tree.file(path), tree.file(plainPath(path))];
   const entries = new Set(nodes.flatMap((node) => (node ? recordsOf(node) : [])));
-  // An upload cannot repeat a file of another client, or one that does not open.
+  // Leave out versions that do not open or that are sealed under another path.
   const versions = await szafa.versions([...entries], { signal });
   return versions.filter((version): version is ReadableVersion => version.metadata?.name === path);
 }
 
-/** The path that the server would show if the name is not sealed. */
+/** The path under which the server lists this file if its name is not sealed. */
 function plainPath(path: string): string {
   const below = path.slice(path.indexOf('/') + 1);
   return path.slice(0, path.length - below.length) + (plainNameOf(below) ?? below);
 }
 
 /**
- * Finds the version that an upload would repeat. Compares only with the newest from this source or from an unknown one: a file that
- * went back to an older state is a new version. Size and time are enough if the source is the same. Otherwise the content decides, since
- * folders of one name merge, and a program may write many files with one time; with `checksum` it always decides. `origin`: as it is
- * sealed into the metadata, see `sealedSource`.
+ * Finds the version that this upload would only repeat. Compares with one version, the newest from the same or an unknown source, so
+ * that a file reverted to an older state becomes a new version. If the source is the same, equal size and time are enough. Otherwise,
+ * or with `checksum`, the content is compared: two folders of one name may be merged, and many files may have the same time. `origin`
+ * is the local path as `sealedSource` returns it.
  */
 export async function findExisting(
   { szafa, signal }: { szafa: Szafa; signal: AbortSignal },
@@ -61,7 +61,7 @@ export async function findExisting(
     }
   } catch (error) {
     const isApiError = error instanceof SzafaError && error.code === 'api';
-    if (!isApiError || (error as ApiError).status !== 404) throw error; // 404: removed in the meantime
+    if (!isApiError || (error as ApiError).status !== 404) throw error; // 404: deleted since it was listed
   }
   return found;
 }

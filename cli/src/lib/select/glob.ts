@@ -1,11 +1,11 @@
-/** Patterns for paths on the server: `*` and `?` within a name, `**` for any number of folders. A leading dot is like any other character. */
+/** Patterns for paths on the server: `*` and `?` match within a name, `**` any number of folders. A leading dot is not special. */
 import type { FileNode, Folder } from '@szafa/client/node';
 
 const WILD = /[*?]/;
 
 export const isPattern = (text: string) => WILD.test(text);
 
-/** Matches one name. */
+/** Compiles the pattern of one name. */
 export function namePattern(text: string): RegExp {
   const source = text
     .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
@@ -14,7 +14,7 @@ export function namePattern(text: string): RegExp {
   return new RegExp(`^${source}$`, 'su');
 }
 
-/** The folders before the first wildcard. */
+/** Returns the folders before the first wildcard. */
 export function fixedPart(pattern: string): string {
   const segments = pattern.split('/');
   const first = segments.findIndex(isPattern);
@@ -22,11 +22,11 @@ export function fixedPart(pattern: string): string {
 }
 
 /**
- * Tells how a path matches a pattern: itself, by a folder above it, or not at all. Keeps all positions in the pattern that the names
- * so far lead to: names may come from others, and one with thousands of slashes must not take exponential time.
+ * Returns a function that tells whether a pattern matches a path itself, a folder above it, or neither. Tracks the set of possible
+ * pattern positions instead of backtracking: a hostile path with thousands of slashes must not take exponential time.
  */
 export function pathMatcher(pattern: string): (path: string) => 'itself' | 'above' | undefined {
-  // What is in a folder that matches a final `**` is matched by that folder.
+  // A final `**` needs to match only the first level: deeper paths then match by a folder above them.
   const tests = pattern
     .replace(/(^|\/)(?:\*\*\/)*\*\*$/, '$1*')
     .split('/')
@@ -54,7 +54,7 @@ export function pathMatcher(pattern: string): (path: string) => 'itself' | 'abov
   };
 }
 
-/** All files and folders that match. */
+/** Yields all files and folders that match. */
 export function* matches(top: Folder, pattern: string): Generator<{ file: FileNode } | { folder: Folder }> {
   const match = pathMatcher(pattern);
   function* look({ folders, files }: Folder): ReturnType<typeof matches> {

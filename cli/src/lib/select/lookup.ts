@@ -5,7 +5,7 @@ import { shownName } from '../print/text.ts';
 
 const ROOT = 0;
 
-/** Makes something at the first call, and returns it at every call. */
+/** Calls `make` at most once and returns the same promise every time. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -14,7 +14,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Handles the refusal of a token that is limited to one directory. */
+/** Falls back to `work` if the token is limited to one directory and the server refused the whole list. */
 const ifOutOfScope =
   <T>(work: () => T) =>
   (error: unknown): T => {
@@ -24,7 +24,7 @@ const ifOutOfScope =
 
 export type Lookup = ReturnType<typeof createLookup>;
 
-/** Lists the server, each part once. */
+/** Lists files and folders on the server. Each directory is requested once. */
 export function createLookup(szafa: Szafa, signal: AbortSignal) {
   const parts = new Map<number, Promise<Tree>>();
   const list = (dirId: number) => szafa.list({ dirId, signal });
@@ -52,8 +52,8 @@ export function createLookup(szafa: Szafa, signal: AbortSignal) {
     tree: once(() => szafa.tree({ signal }).catch(ifOutOfScope(visibleTree))),
 
     /**
-     * The part of the tree that a path is in: an upload need not list the whole account. Always includes the root directory, which has
-     * the files of deleted directories, whatever their paths.
+     * Returns the top-level folder of a path, so that an upload does not list the whole account. Always includes the root directory:
+     * it holds the files of deleted directories, which keep their old paths.
      */
     async near(path: string): Promise<Tree> {
       const slash = path.indexOf('/');
@@ -63,7 +63,7 @@ export function createLookup(szafa: Szafa, signal: AbortSignal) {
       return part;
     },
 
-    /** A top-level folder that is a directory on the server: a token can be limited to it. */
+    /** Finds a top-level folder that is a directory on the server, because only such a folder can limit a token. */
     async topFolder(name: string): Promise<DirEntry> {
       const found = await findDir(name);
       if (found) return found;
@@ -71,7 +71,7 @@ export function createLookup(szafa: Szafa, signal: AbortSignal) {
       throw new CliError('no-folder', `there is no folder ${shownName(name)}`, hint);
     },
 
-    /** The name of the folder that a token is limited to; '' if it is gone. */
+    /** Returns the name of a top-level folder, or '' if the folder is gone. */
     async topFolderName(dirId: number): Promise<string> {
       return (await dirs()).find((dir) => dir.dirId === dirId)?.name ?? '';
     },

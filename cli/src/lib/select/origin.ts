@@ -4,27 +4,27 @@ import type { Entry, Szafa } from '@szafa/client/node';
 import type { Invocation } from '../../command.ts';
 import { oneLine } from '../print/text.ts';
 
-/** The server takes 12 KiB of metadata, which name and source share. */
+/** Most bytes of name and source together: they share the 12 KiB of metadata that the server accepts. */
 const MOST_BYTES = 3000;
 const DIGEST = 'sha256:';
 
-/** The source that is sealed with a file: its local path, or a digest of one that is too long. */
+/** Returns the source to seal with a file: its local path, or a digest if the path is too long. */
 export function sealedSource(path: string, name: string): string {
   const whole = resolve(path).split(sep).join('/');
   if (Buffer.byteLength(whole) + Buffer.byteLength(name) <= MOST_BYTES) return whole;
   return DIGEST + createHash('sha256').update(whole).digest('hex');
 }
 
-/** A folder that is being uploaded. */
+/** A local folder that is being uploaded. */
 export interface SourceFolder {
   path: string;
-  /** The beginning of the paths on the server. */
+  /** The folder's path on the server, ending in `/`. */
   prefix: string;
 }
 
 export type Origins = ReturnType<typeof createOrigins>;
 
-/** Reports uploads into a folder that has files from another place, once for each place. */
+/** Notes uploads into a folder that has files from another local path, once per pair of paths. */
 export function createOrigins(szafa: Szafa, { out, signal }: Invocation) {
   const checked = new Set<string>();
   const reported = new Set<string>();
@@ -38,24 +38,24 @@ export function createOrigins(szafa: Szafa, { out, signal }: Invocation) {
   const noteFolder = (path: string, root: string, { path: here }: SourceFolder) =>
     note(`the folder has files from ${shown(root)}`, path, root, here);
   return {
-    /** Looks at one file of the folder on the server that is not among the uploaded ones. */
+    /** Checks where the folder on the server came from, using one of its files that this command does not upload. */
     async checkFolder(from: SourceFolder, there: Iterable<Entry>, isUploaded: (path: string) => boolean) {
       if (checked.has(from.path)) return;
       checked.add(from.path);
       const other = [...there].find(({ path, verified }) => verified && !isUploaded(path));
       if (!other) return;
       const options = { record: other.record, headOnly: true, signal };
-      // A file that cannot be opened does not tell its source; reading it will report the error.
+      // Ignore a file that cannot be opened: reading it later reports the error.
       const remote = await szafa.openFile(other.fileId, options).catch(() => undefined);
       signal.throwIfAborted();
       const { source } = remote?.metadata ?? {};
       if (source === undefined) return;
       const root = rootOf(source, from, other.path);
-      // Files that were uploaded one by one do not make another folder.
+      // Only a folder of the same name counts: the file may have been uploaded on its own.
       if (basename(root) === basename(from.path)) noteFolder(other.path, root, from);
     },
 
-    /** Reports that a file of this path came from `elsewhere`, and one from `here` is uploaded. */
+    /** Notes that the file on the server came from `elsewhere`, while `here` is being uploaded to the same path. */
     report(path: string, from: SourceFolder | undefined, elsewhere: string, here: string): void {
       if (from) noteFolder(path, rootOf(elsewhere, from, path), from);
       else note(`${oneLine(path)} is already there from ${shown(elsewhere)}`, path, elsewhere, here);
@@ -65,7 +65,7 @@ export function createOrigins(szafa: Szafa, { out, signal }: Invocation) {
 
 const shown = (place: string) => (place.startsWith(DIGEST) ? 'another place' : oneLine(place));
 
-/** The folder that a file was uploaded with; its own path if it was uploaded alone. */
+/** Returns the local folder that a file was uploaded with, or the file's own path if it was uploaded alone. */
 function rootOf(source: string, { prefix }: SourceFolder, path: string): string {
   const below = `/${path.slice(prefix.length)}`;
   return source.endsWith(below) ? source.slice(0, -below.length) : source;

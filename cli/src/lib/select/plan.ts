@@ -6,25 +6,25 @@ import { exclusionsFrom } from './exclude.ts';
 import { type SourceFolder, sealedSource } from './origin.ts';
 import { type FileKind, type LocalFile, walk } from './walk.ts';
 
-/** A file to upload, and where it goes. */
+/** A file to upload and its path on the server. */
 export type PlannedFile = FileKind & {
   path: string;
   size: number;
-  /** Its path on the server. */
+  /** Path on the server. */
   to: string;
-  /** The folder that it was found in. */
+  /** The uploaded folder that contains the file; absent if the file was named itself. */
   from?: SourceFolder;
-  /** See `sealedSource`; standard input has none. */
+  /** The result of `sealedSource`. Absent for standard input. */
   origin?: string;
 };
 
-/** The folder of --dir; '' is the root folder. */
+/** Returns the folder given with --dir; '' is the root folder. */
 export function uploadFolder({ flags: { dir = '' } }: Invocation): string {
   const folder = typedPath(dir);
   return folder === '' ? '' : checkPath(folder);
 }
 
-/** Collects the files of all arguments. A file that cannot be read is a failure of its own. */
+/** Collects the files of all arguments. A file that cannot be read is reported and does not stop the others. */
 export async function collectFiles(invocation: Invocation): Promise<PlannedFile[]> {
   const { args, flags, out, batch, signal } = invocation;
   const planned: PlannedFile[] = [];
@@ -50,7 +50,7 @@ export async function collectFiles(invocation: Invocation): Promise<PlannedFile[
         }
         const plan = planFile(file, into, flags.name);
         const other = taken.get(plan.to);
-        // Folders of one name become one, with the attributes of the first.
+        // Folders of the same name are merged, with the attributes of the first.
         if (other !== undefined && file.kind === 'folder') continue;
         if (other !== undefined) {
           const message = `would have the same path as ${oneLine(other)}`;
@@ -72,7 +72,7 @@ export async function collectFiles(invocation: Invocation): Promise<PlannedFile[
   return planned;
 }
 
-/** A folder keeps its name, as with `cp -r`. */
+/** Works out the path on the server. A folder keeps its name, as with `cp -r`. */
 function planFile(file: LocalFile, into: string, given: string | undefined): PlannedFile {
   const { folder, root, name, ...rest } = file;
   const top = folder === undefined ? into : joinPath(into, folder);

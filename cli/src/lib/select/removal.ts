@@ -10,7 +10,7 @@ import { createLookup } from './lookup.ts';
 const PARALLEL = 4;
 const MOST_SHOWN = 5;
 
-/** Before the server is asked for anything: a permanent deletion needs an answer, or --yes. */
+/** Fails early, before any request, if a permanent deletion could not be confirmed: no terminal and no --yes. */
 export function checkCanConfirm({ flags }: Invocation): void {
   if (flags.yes || flags['dry-run'] || canAsk()) return;
   const hint = 'use --yes to delete without a question';
@@ -36,13 +36,13 @@ const everything = (tree: Tree): Entry[] =>
   ]);
 
 interface RemovalOptions {
-  /** Selects the files that may be deleted from a list that is read after the question. */
+  /** Selects the files that may still be deleted from a tree listed after the question. */
   select?: (tree: Tree) => Entry[];
-  /** Records of folders that are not empty: not reported. */
+  /** Entries to delete without reporting them: records of folders that are not empty. */
   silent?: Set<Entry>;
 }
 
-/** Deletes files permanently, and reports each. */
+/** Deletes files permanently and reports each one. */
 export async function removeFiles(
   { szafa, batch, out, signal, flags }: AccountInvocation,
   entries: readonly Entry[],
@@ -51,7 +51,7 @@ export async function removeFiles(
   const onProgress = countFiles(out, 'deleting');
   const now = flags.yes ? undefined : select(await createLookup(szafa, signal).tree());
   const paths = now && new Map(now.map(({ fileId, path }) => [fileId, path]));
-  // Nobody said yes to files that another device has renamed or moved while the question was open.
+  // The user did not agree to delete files that another device renamed or moved while the question was open.
   const confirmed = entries.filter(({ fileId, path }) => {
     if (!paths || paths.get(fileId) === path) return true;
     const message = 'another device has changed this in the meantime; not deleted';
@@ -71,7 +71,7 @@ export async function removeFiles(
   await batch.each(confirmed, remove, { parallel: PARALLEL });
 }
 
-/** Reports a dry run. `folders`: the paths of empty ones. */
+/** Reports what a dry run would remove. `folders`: paths of empty folders. */
 export function planRemoval(
   { out }: Invocation,
   action: 'trash' | 'remove',

@@ -19,28 +19,28 @@ import { fixedPart, isPattern, matches } from './glob.ts';
 
 type Account = Pick<AccountInvocation, 'szafa' | 'signal'>;
 
-/** The server makes up IDs: one that reads like a path must not be taken for that path. */
+/** The form of a file ID. The server chooses IDs, and one that looks like a path or a shell command must not be used as one. */
 export const ID = /^[0-9a-f]{32}$/;
 
-/** A file, by its path or by the ID of one of its versions, or a folder. */
+/** A file or a folder. `version` is set if the file was given by the ID of a version. */
 export type Target = { file: FileNode; version?: Entry } | { folder: Folder };
 
 export const targetPath = (target: Target) => ('file' in target ? target.file.path : target.folder.path);
 
 export interface Match {
   targets: Target[];
-  /** The folder that they are named in: their paths below it are kept. */
+  /** The folder that the argument refers to: downloads keep the paths below it. */
   base: string;
   kind: 'file' | 'folder' | 'pattern';
 }
 
-/** Finds the targets of a path, an ID or a pattern. A file of exactly this name comes before a pattern. */
+/** Finds the targets of a path, an ID or a pattern. A file or folder with exactly this name wins over a pattern. */
 export function findTargets(tree: Tree, text: string, out: Output): Match {
   const path = typedPath(text);
   const file = text.endsWith('/') ? undefined : tree.file(path);
   const version = file?.verified || !ID.test(text) ? undefined : findVersion(tree, text);
   const folder = tree.folder(path);
-  // A file that has the name of a folder by the server's word alone does not hide the folder.
+  // An unverified file must not hide a folder of the same name: the server may have made the file up.
   const own = file && (file.verified || !folder) ? { file } : undefined;
   const exact: Target | undefined = version ?? own ?? (folder && { folder });
   if (exact) {
@@ -65,7 +65,7 @@ function findVersion(tree: Tree, id: string): Target | undefined {
   return undefined;
 }
 
-/** Reports files that have a path by the server's word alone, beside one that proves it. */
+/** Notes unverified files that claim the same path as a verified one. */
 function noteUnproven(targets: readonly Target[], out: Output): void {
   for (const { path, unproven } of targets.flatMap((target) => ('file' in target ? target.file : []))) {
     for (const { fileId } of unproven) {
@@ -76,7 +76,7 @@ function noteUnproven(targets: readonly Target[], out: Output): void {
 }
 
 function notFound(tree: Tree, path: string): Error {
-  // With a wrong passphrase no name can be read, and "not found" would be misleading.
+  // With a wrong passphrase no name can be read, so "not found" would be misleading.
   const files = tree.files();
   const locked = files.find(({ problem }) => problem?.code === 'wrong-password');
   if (locked) return locked.problem!;
@@ -88,7 +88,7 @@ function notFound(tree: Tree, path: string): Error {
   return new CliError('no-file', `there is no file or folder ${shownName(path)}`, hint);
 }
 
-/** Finds the targets of all arguments; an argument without any is a failure of its own. */
+/** Finds the targets of all arguments. An argument without a match is reported and does not stop the others. */
 export function findAllTargets(tree: Tree, { args, out, batch, signal }: Invocation): Match[] {
   const all: Match[] = [];
   for (const arg of new Set(args)) {
@@ -102,7 +102,7 @@ export function findAllTargets(tree: Tree, { args, out, batch, signal }: Invocat
   return all;
 }
 
-/** Without arguments, everything. */
+/** Makes a command without arguments work on everything. */
 export function orEverything(invocation: Invocation): Invocation {
   return invocation.args.length > 0 ? invocation : { ...invocation, args: ['/'] };
 }
@@ -111,14 +111,14 @@ export function orEverything(invocation: Invocation): Invocation {
 export interface SelectedFile {
   path: string;
   entry: Entry;
-  /** The versions that it is the newest of, as far as the list tells. */
+  /** Candidates for the newest version: `entry` is only the newest as listed by the server, see `findNewest`. */
   among: readonly Entry[];
-  /** The folder that it was named in, and its path below that. */
+  /** The folder that the argument refers to, and the path below it. */
   base: string;
   below: string;
-  /** The named folder above it, below `base`: a link may not lead out of it. */
+  /** Path below `base` of the selected folder that contains the file. A link from a visitor must not lead out of it. */
   top: string;
-  /** Named by its ID, and so in no folder. */
+  /** The file was given by ID, so its folder is not kept. */
   byId: boolean;
 }
 
@@ -131,15 +131,15 @@ export interface SelectedFolder {
 
 export interface Selection {
   files: SelectedFile[];
-  /** One file was named, and not by a pattern. */
+  /** Exactly one file was given, and not by a pattern. */
   single: boolean;
-  /** Folders that no file brings along. */
+  /** Folders without files or subfolders, which must be created explicitly. */
   emptyFolders: SelectedFolder[];
   /** Folders with stored attributes, empty or not. */
   recorded: SelectedFolder[];
 }
 
-/** Selects the files of all arguments, those of folders at any depth: of each the newest version, or all of them. */
+/** Selects the files of all arguments, including everything in folders: the newest version of each file, or all versions. */
 export function selectFiles(
   tree: Tree,
   invocation: Invocation,
@@ -189,10 +189,10 @@ export function selectFiles(
 
 const belowBase = (path: string, base: string) => (base === '' ? path : path.slice(base.length + 1));
 
-/** It came by a file request: a visitor named it, so its name is not the owner's word. */
+/** Whether the file came from a file request. A visitor chose its name, so the name is not trusted. */
 export const isDelivered = ({ source = '' }: Metadata) => source.startsWith('request/');
 
-/** The path below the base, by the path sealed into the file: of a plain name the server keeps only a part. Cleans names that the owner did not give. */
+/** Returns the path below `base`, taken from the sealed path: the server stores only part of a plain name. Cleans untrusted names. */
 export function sealedBelow({ entry, base, below }: SelectedFile, metadata: Metadata): string {
   const { name } = metadata;
   const isOwnPath = entry.verified || isWithin(name, base);
@@ -201,7 +201,7 @@ export function sealedBelow({ entry, base, below }: SelectedFile, metadata: Meta
   return isDelivered(metadata) ? joinPath(parentOf(path), safeSegments(lastOf(path))[0]!) : path;
 }
 
-/** Whether a file with a plain name is in the folder that its sealed path begins with: the list is the server's word alone. */
+/** Whether a file is listed in the folder of its sealed path. The server could list a file with a plain name anywhere. */
 function isInSealedFolder({ verified, path }: Entry, { name }: Metadata): boolean {
   const topOf = (one: string) => (one.includes('/') ? plainNameOf(one.split('/')[0]!) : undefined);
   return verified || topOf(path) === topOf(name) || path === plainNameOf(name);
@@ -209,24 +209,24 @@ function isInSealedFolder({ verified, path }: Entry, { name }: Metadata): boolea
 
 function misplaced({ fileId, path }: Entry, { name }: Metadata): CliError {
   const message = `the server shows ${shownName(path)}, but the file is sealed as ${shownName(name)}`;
-  // An ID that is none must not get into a shell.
+  // A malformed ID must not reach a shell.
   const next = ID.test(fileId) ? `szafa get ${fileId} downloads it` : 'szafa ls shows what is there';
   const hint = `it was moved in the meantime, or the server has it in a wrong folder; ${next}`;
   return new CliError('misplaced', message, hint);
 }
 
-/** Finds the newest of several versions. With a plain name their headers tell, not the list. */
+/** Finds the newest version. With a plain name the listed order is not trusted, so the headers decide. */
 export async function findNewest({ szafa, signal }: Account, versions: readonly Entry[]): Promise<Entry> {
   const [first] = versions as [Entry];
   if (first.verified || versions.length === 1) return first;
   const opened = await szafa.versions(versions, { signal });
-  // One that does not open may be the newest.
+  // A version that does not open could be the newest.
   const wrong = opened.find(({ problem }) => problem)?.problem;
   if (wrong) throw wrong;
   return opened[0]?.entry ?? first;
 }
 
-/** Opens the newest version of a file. A listed name that belongs to another file is as bad as a wrong volume. */
+/** Opens the newest version of a file. Fails if the server lists it in a folder other than the sealed one. */
 export async function openSelected(account: AccountInvocation, file: SelectedFile): Promise<RemoteFile> {
   const { szafa, out, signal } = account;
   file.entry = await findNewest(account, file.among);
@@ -238,7 +238,7 @@ export async function openSelected(account: AccountInvocation, file: SelectedFil
   if (!isInSealedFolder(entry, metadata)) {
     const wrong = misplaced(entry, metadata);
     if (base !== '' || top !== '') throw wrong;
-    // The files of a removed folder are in the root folder.
+    // Only note it in the root folder: the files of a removed folder end up there.
     out.note(wrong.code, wrong.message, { path: entry.path, file_id: fileId });
   }
   if (isAhead(metadata)) {
@@ -248,13 +248,13 @@ export async function openSelected(account: AccountInvocation, file: SelectedFil
   return remote;
 }
 
-/** Finds files that must not be changed by their paths: the path is outdated, or not the one sealed into the file. */
+/** Finds files that must not be changed by path, because the path is outdated or not the one sealed into the file. */
 export async function findUnproven({ szafa, signal }: Account, entries: readonly Entry[]) {
   const replayed = entries.flatMap((entry) =>
     entry.verified && entry.problem ? [{ entry, problem: entry.problem }] : [],
   );
   const doubtful = entries.filter(({ verified }) => !verified);
-  // Without keys nothing can be proved, and nothing could be read either.
+  // Without keys no path can be proven.
   if (doubtful.length === 0 || !szafa.keys.unlocked) return replayed;
   const versions = await szafa.versions(doubtful, { signal });
   const unproven = versions.flatMap(({ entry, metadata, problem }) => {

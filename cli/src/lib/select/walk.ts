@@ -5,7 +5,7 @@ import { type Attributes, diskPath, exactTime, givenPath, namesIn, pathText } fr
 import { CliError } from '../../errors.ts';
 import { type Exclusions, IGNORE_FILE } from './exclude.ts';
 
-/** `inode`: names with the same one are one file. A folder comes after the files in it. */
+/** Names with the same `inode` are hard links to one file. A folder is yielded after the files directly in it. */
 export type FileKind =
   | { kind: 'file'; inode?: string }
   | { kind: 'link'; target: string }
@@ -13,21 +13,21 @@ export type FileKind =
 
 export type LocalFile = FileKind & {
   path: string;
-  /** Its name, or its path below the named folder; that of a folder ends in `/`. */
+  /** The file's name, or its path below the given folder. A folder's ends in `/`. */
   name: string;
   size: number;
-  /** The name of the folder that it was found in, unless it was named itself. */
+  /** Name of the given folder that contains the file. Absent if the file itself was given. */
   folder?: string;
   /** The path of that folder. */
   root?: string;
 };
 
 export interface WalkHandlers {
-  /** Cannot be read; the walk continues. */
+  /** Called for a file or folder that cannot be read; the walk continues. */
   fail(error: unknown, path: string): void;
-  /** Neither a file, nor a link, nor a folder. */
+  /** Called for a pipe, socket or device. */
   skip(path: string, what: string): void;
-  /** Excluded by a pattern; a folder with everything in it. */
+  /** Called for an excluded file or folder, but not for the content of an excluded folder. */
   exclude(path: string): void;
 }
 
@@ -37,7 +37,7 @@ function describeSpecial(stats: Stats): string {
   return 'a device';
 }
 
-/** Windows has no modes. */
+/** Reads the time and mode of a folder; on Windows only the time. */
 function attributesOf(folder: string): Attributes {
   const { mode, mtimeNs } = statSync(diskPath(folder), { bigint: true });
   const bits = Number(mode);
@@ -46,14 +46,14 @@ function attributesOf(folder: string): Attributes {
   return { ...exactTime(mtimeNs), mode: bits & 0o777, ...(special > 0 && { special }) };
 }
 
-/** A folder that is still to be read: its path, and its path below the named folder. */
+/** A folder still to be read. `below` is its path below the given folder. */
 interface PendingFolder {
   path: string;
   below: string;
   exclusions: Exclusions;
 }
 
-/** Yields a file, or everything below a folder, in a stable order. Follows a link that is named itself; keeps those in folders. */
+/** Yields a file, or everything below a folder, in a stable order. Follows a symbolic link only if it was given as an argument. */
 export async function* walk(
   given: string,
   exclusions: Exclusions,
@@ -80,10 +80,10 @@ export async function* walk(
   }
 }
 
-/** For a file with several names. */
+/** Identifies a file with several hard links. */
 const inodeOf = ({ nlink, dev, ino }: Stats) => (nlink > 1 ? { inode: `${dev}:${ino}` } : {});
 
-/** Reads one folder; the folders in it are left for later. */
+/** Reads one folder and adds its subfolders to `folders`. */
 async function readFolder(
   { path, below, exclusions: above }: PendingFolder,
   folders: PendingFolder[],
@@ -94,7 +94,7 @@ async function readFolder(
   let exclusions = above;
   try {
     names = await namesIn(path);
-    // If the ignore file cannot be read, the folder fails: files that it excludes must not be uploaded.
+    // If the ignore file cannot be read, skip the whole folder: files that it excludes must not be uploaded.
     if (names.includes(IGNORE_FILE)) exclusions = withIgnoreFile(path, below, above);
   } catch (error) {
     handlers.fail(error, path);
@@ -104,7 +104,7 @@ async function readFolder(
   for (const name of names) {
     const inner = join(path, name);
     try {
-      // Synchronous: it takes microseconds, less than a thread would.
+      // Synchronous is faster here: a thread switch takes longer than the call.
       const found = lstatSync(diskPath(inner));
       const isFolder = found.isDirectory();
       const full = below + name + (isFolder ? '/' : '');
@@ -125,7 +125,7 @@ async function readFolder(
       handlers.fail(error, inner);
     }
   }
-  // A folder with only excluded files is uploaded as an empty one.
+  // A folder with only excluded files is uploaded as an empty folder.
   try {
     all.push({ kind: 'folder', isEmpty, attributes: attributesOf(path), path, name: below, size: 0 });
   } catch (error) {

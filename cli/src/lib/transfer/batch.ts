@@ -3,10 +3,10 @@ import { type Explanation, explain, isFatal, isTransient } from '../../explain.t
 import type { Output } from '../print/output.ts';
 import { oneLine, plural } from '../print/text.ts';
 
-/** Failures of one kind that are reported one by one; the rest are counted. */
+/** How many failures with the same code are reported one by one; the rest are only counted. */
 const MOST_REPORTED = 3;
 
-/** Something that an error message can name. */
+/** An item that an error message can name. */
 type Item = string | { path: string } | { name: string };
 
 function nameOf(item: Item): string {
@@ -14,20 +14,20 @@ function nameOf(item: Item): string {
   return 'path' in item ? item.path : item.name;
 }
 
-/** Runs work on several items. Each failure is reported at once; the exit code follows at the end. */
+/** Runs work on several items. Reports each failure immediately and sets the exit code in `finish`. */
 export class Batch {
   readonly #out: Output;
   readonly #signal: AbortSignal;
   done = 0;
   failed = 0;
   left = 0;
-  /** Items that were stored, but have changed since; each was reported. */
+  /** Items that were stored but have changed since. Each was reported as a warning. */
   partial = 0;
   #exit: Exit = exits.failed;
   #isTransient = false;
-  /** Counts failures by their codes. */
+  /** Failures by error code. */
   readonly #failures = new Map<string, { count: number; first: Explanation; about: string }>();
-  /** No further item is tried: an error would hit all of them, or a command needs them in order. */
+  /** Skips the remaining items: they would all fail, or the command must not continue after a failure. */
   stopped = false;
   #fatalReported = false;
 
@@ -44,7 +44,7 @@ export class Batch {
     if (exit !== exits.usage) this.#exit = exit;
     const failure = this.#failures.get(code) ?? { count: 0, first: explanation, about };
     this.#failures.set(code, failure);
-    // Scripts read each of them.
+    // In JSON report every failure: scripts need them all.
     if (++failure.count <= MOST_REPORTED || this.#out.json) this.#out.error(explanation, about);
   }
 
@@ -57,7 +57,7 @@ export class Batch {
     }
   }
 
-  /** Works on the items, one at a time unless `parallel` is given. Stops at an error that would hit every item. */
+  /** Runs `work` for each item, one at a time by default. Stops at an error that would make every item fail. */
   async each<T extends Item>(
     items: Iterable<T>,
     work: (item: T) => Promise<void>,
@@ -75,7 +75,7 @@ export class Batch {
           this.done++;
         } catch (error) {
           if (this.#signal.aborted) return;
-          // Several items may meet it at once: one report is enough.
+          // Several items may fail for the same fatal reason: report it once.
           if (this.#fatalReported && isFatal(error)) this.failed++;
           else this.fail(error, about(next.value));
           this.#fatalReported ||= isFatal(error);
@@ -87,7 +87,7 @@ export class Batch {
     this.#signal.throwIfAborted();
   }
 
-  /** Throws the exit code of the whole, if anything failed. */
+  /** Reports a summary and throws `Reported` with the exit code if anything failed. */
   finish(): void {
     if (this.failed === 0 && this.partial > 0) throw new Reported(exits.someFailed);
     if (this.failed === 0) return;

@@ -4,10 +4,10 @@ import { formatBytes, formatDuration, oneLine, padEnd, plural, shorten } from '.
 const WINDOW_MS = 8000;
 const STEP_MS = 250;
 
-/** Bytes per second over the last seconds. */
+/** Measures bytes per second over the last seconds. */
 export class Meter {
   readonly #clock: () => number;
-  /** Empty until the first byte: waiting for it does not count as slow. */
+  /** Empty until the first byte, so that waiting for it does not lower the rate. */
   readonly #samples: { at: number; bytes: number }[] = [];
   #bytes = 0;
 
@@ -32,16 +32,16 @@ export class Meter {
   }
 }
 
-/** One file in transfer. */
+/** Progress of one file. */
 export class Track {
   readonly name: string;
   readonly began: number;
   readonly meter: Meter;
-  /** Undefined until the end of standard input. */
+  /** Undefined for standard input until its end is reached. */
   total: number | undefined;
   done = 0;
   readonly #whole: Tally;
-  /** Bytes reported at once at the beginning are from an earlier attempt, and do not count for the rate. */
+  /** True while the first report is processed: those bytes are from an earlier attempt and must not count in the rate. */
   #settling = true;
 
   constructor(whole: Tally, name: string, total: number | undefined) {
@@ -65,7 +65,7 @@ export class Track {
       });
   }
 
-  /** Takes the rest of a failed file off the total, so that the others can reach it. */
+  /** Subtracts the rest of a failed file from the total, so that the total can still reach 100 %. */
   end(succeeded: boolean): void {
     const { total = this.done } = this;
     const left = total - this.done;
@@ -133,7 +133,7 @@ export class Tally {
     else this.files--;
   }
 
-  /** Bytes in all; undefined while standard input is read. */
+  /** Total bytes; undefined while standard input is read. */
   get total(): number | undefined {
     const isOpen = [...this.tracks].some(({ total }) => total === undefined);
     return isOpen ? undefined : this.bytes;
@@ -148,11 +148,11 @@ export class Tally {
 
 const DRAW_MS = 100;
 const JSON_MS = 1000;
-/** Lines in a log: one soon, then now and then. */
+/** Without a terminal: time until the first progress line, then between lines. */
 const FIRST_LINE_MS = 3000;
 const LINE_MS = 10_000;
 const MOST_TRACKS = 8;
-/** A file that is done in a blink gets no bar: nobody could read it. */
+/** A file gets a bar only after this time: a shorter one could not be read. */
 const YOUNG_MS = 300;
 
 function bar(part: number, columns: number): string {
@@ -160,7 +160,7 @@ function bar(part: number, columns: number): string {
   return `[${'#'.repeat(full)}${'-'.repeat(columns - full)}]`;
 }
 
-/** Undefined while the total is unknown. */
+/** Returns undefined while the total is unknown. */
 function fractionOf(done: number, total: number | undefined): number | undefined {
   if (total === undefined) return undefined;
   return total > 0 ? done / total : 0;
@@ -168,7 +168,7 @@ function fractionOf(done: number, total: number | undefined): number | undefined
 
 type Columns = [size: string, rate: string, left: string];
 
-/** Draws one line, with columns that stay where they are from one drawing to the next. */
+/** Draws one line. Columns have fixed widths, so that they do not jump between updates. */
 function line(name: string, part: number | undefined, [size, rate, left]: Columns, columns: number): string {
   const barColumns = columns >= 100 ? 20 : columns >= 64 ? 10 : 0;
   const drawn = barColumns > 0 ? ` ${bar(part ?? 0, barColumns)}` : '';
@@ -188,7 +188,7 @@ function trackLine({ name, done, total, meter }: Track, columns: number): string
   return line(oneLine(name), fractionOf(done, total), cells, columns);
 }
 
-/** Draws a bar for each file that takes its time, and one for the total. */
+/** Draws a bar for each file that is not finished at once, and one for the total. */
 export function drawBars(tally: Tally, columns: number, rows: number): string[] {
   const now = tally.clock();
   const old = [...tally.tracks].filter((track) => now - track.began >= YOUNG_MS);
@@ -201,7 +201,7 @@ export function drawBars(tally: Tally, columns: number, rows: number): string[] 
   return [...old.slice(0, most).map((track) => trackLine(track, columns)), whole];
 }
 
-/** Shows the progress of all files of a command: bars on a terminal, lines elsewhere. */
+/** Shows the progress of a command: bars on a terminal, lines elsewhere. */
 export class Progress extends Tally {
   readonly #out: Output;
   readonly #hasBars: boolean;
@@ -272,7 +272,7 @@ export class Progress extends Tally {
 const FIRST_COUNT_MS = 2000;
 const COUNT_MS = 5000;
 
-/** For work on many files that moves no bytes: reports how many are done, once it takes its time. */
+/** Returns a callback that reports how many files are done, for long work that transfers no content. */
 export function countFiles(out: Output, what: string): (done: number, total: number) => void {
   let next = performance.now() + FIRST_COUNT_MS;
   return (done, total) => {

@@ -3,11 +3,11 @@ import { UsageError } from '../../errors.ts';
 import type { Flags } from '../../options.ts';
 import { oneLine } from '../print/text.ts';
 
-/** Where the server fetches volumes from, as far as the flags say. */
+/** The flags of a pull: where the server fetches volumes from. */
 export interface PullPlan {
-  /** Undefined without --pull-address: then it is the address of this machine as seen from the server. */
+  /** Undefined without --pull-address: the server is then given the local address of the connection to it. */
   address: URL | undefined;
-  /** A fixed port serves one transfer at a time. */
+  /** With a fixed port only one transfer can be served at a time. */
   oneAtATime: boolean;
 }
 
@@ -22,7 +22,7 @@ export function pullPlan(flags: Flags): PullPlan | undefined {
   throw new UsageError(message, 'give one like http://192.0.2.7:9000');
 }
 
-/** With --pull-address the temporary server listens on all addresses: szafa's server may use any of them. */
+/** With --pull-address the temporary server listens on all interfaces: the given address may belong to any of them. */
 export function hostFor({ address }: PullPlan, server: string): PullHost {
   if (!address) return pullHost({ server });
   const host = pullHost({ server, host: '::', port: Number(address.port) });

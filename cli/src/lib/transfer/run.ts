@@ -8,17 +8,17 @@ import { Progress } from './progress.ts';
 
 const FEWEST_TRANSFERS = 4;
 const MOST_TRANSFERS = 64;
-/** Bytes of all files in transfer at once, unless --transfers is given. */
+/** Target for the total size of the files in transfer at once. Ignored with --transfers. */
 const BYTES_AT_ONCE = 64 * 1024 * 1024;
-/** Volumes at once, over all files. */
+/** Volumes at once, of all files together. */
 const VOLUMES = 16;
 
-/** The most files at once. */
+/** Most files at once. */
 export function maxTransfers({ flags: { transfers } }: Pick<Invocation, 'flags'>): number {
   return transfers === undefined ? MOST_TRANSFERS : parseCount('transfers', transfers, MOST_TRANSFERS);
 }
 
-/** Files at once (few large ones, or many small ones, which mostly wait for the other side), and volumes at once of each file. */
+/** How many files, and volumes of each file, to transfer at once: many files if they are small, because those mostly wait for the server. */
 export function concurrencyFor(invocation: Pick<Invocation, 'flags'>, files: readonly { size: number }[]) {
   const count = Math.max(1, files.length);
   const mean = files.reduce((sum, { size }) => sum + size, 0) / count;
@@ -35,7 +35,7 @@ export function summarize(out: Output, verb: string, totals: TransferRun['totals
   const { files, bytes, skipped } = totals;
   const seconds = (performance.now() - began) / 1000;
   const there = skipped > 0 ? `, ${skipped} already there` : '';
-  // A dry run takes no time worth telling.
+  // The time of a dry run is of no interest.
   const time = verb.startsWith('would') ? '' : ` in ${formatDuration(seconds)}`;
   const text = `${verb} ${plural(files, 'file')}, ${formatBytes(bytes)}${time}${there}`;
   const fields = { files, bytes, skipped, seconds: Math.round(seconds * 1000) / 1000 };
@@ -48,10 +48,10 @@ export class TransferRun implements Disposable {
   readonly progress: Progress;
   readonly journal: ReturnType<typeof openJournal>;
   readonly concurrency: ReturnType<typeof concurrencyFor>;
-  /** `skipped`: files that were already there. */
+  /** `skipped` counts files that were already there. */
   readonly totals = { files: 0, bytes: 0, skipped: 0 };
 
-  /** Made once nothing is asked any more: bars would be drawn over a question. */
+  /** Create it only after the last question: progress bars would overwrite a prompt. */
   constructor(invocation: Invocation, files: readonly { size: number }[]) {
     this.invocation = invocation;
     this.concurrency = concurrencyFor(invocation, files);
@@ -70,7 +70,7 @@ export class TransferRun implements Disposable {
     this.totals.bytes += bytes;
   }
 
-  /** Sums up as "put 3 files", or "would put 3 files" in a dry run. */
+  /** Prints a summary such as "put 3 files", or "would put 3 files" in a dry run. */
   finish(done: string, planned = done): void {
     this.progress.close();
     const { out, flags, began } = this.invocation;

@@ -18,64 +18,64 @@ import type { Output } from '../../print/output.ts';
 import { oneLine } from '../../print/text.ts';
 import { areOne, finishFolder, hasName, isFolder, isOther, makeFolder, namesIn } from './disk.ts';
 
-/** Where files are written: to one file, or below a folder. */
+/** Where files are written: to this one file, or below this folder. */
 export type Target = { file: string } | { folder: string };
 
-/** `single`: one file is downloaded, and no folder. */
+/** Decides whether --output is a file or a folder. `single`: exactly one file is downloaded. */
 export async function targetFor(given: string | undefined, single: boolean): Promise<Target> {
   if (given === undefined) return { folder: '.' };
   const output = givenPath(given);
   if (!single || output.endsWith('/')) return { folder: output };
   const isDirectory = await stat(diskPath(output)).then(
     (stats) => stats.isDirectory(),
-    () => false, // does not exist yet: it is the name of the file
+    () => false, // nothing exists there yet: use it as the file name
   );
   return isDirectory ? { folder: output } : { file: output };
 }
 
-/** A share may have any number of names that differ in case only: the disk is asked about this many, and all others get a number. */
+/** Limit for disk checks of similar names, such as names that differ only in case. A share can have any number; further ones get a number. */
 const MOST_ALIKE = 64;
-/** Characters that FAT and Windows have in no name. */
+/** Characters that FAT and Windows do not allow in names. */
 const UNUSUAL = /[:*?"<>|]/g;
 
 interface DestinationOptions {
-  /** What to do if two files would get the same path. */
+  /** Hint for the error that two files would get the same path. */
   hint?: string;
   dryRun?: boolean | undefined;
-  /** All files are the account's own: names stay as they are, if the disk can have them. Names from others are always cleaned. */
+  /** All files belong to the account: keep their names if the disk supports them. Names from other people are always cleaned. */
   own?: boolean;
-  /** Whether nobody else may read a folder, by its path below the target, until it is finished. */
+  /** Whether a folder is private until `finish` sets its mode. Takes the path below the target. */
   isClosed?: (below: string) => boolean;
 }
 
-/** Turns paths on the server into local paths, each once, and makes the folders for them. */
+/** Maps each path on the server to a local path of its own, and creates the folders. */
 export class Destination {
   readonly target: Target;
   readonly #out: Output;
   readonly #options: DestinationOptions;
   readonly #own: boolean;
-  /** Claimed paths, and the paths on the server that they are for. */
+  /** Claimed local paths, with the server paths that they belong to. */
   readonly #taken = new Map<string, string>();
-  /** Claimed paths that some disk may take for one. */
+  /** Claimed paths that some disk may treat as the same, by `#keyOf`. */
   readonly #alike = new Map<string, Set<string>>();
-  /** Claimed paths with a number that is not part of the name: a file that really has that name gets another number. */
+  /** Claimed paths to which we added a number. A file that is really called that gets a different number. */
   readonly #numbered = new Set<string>();
-  /** The next number to try. */
+  /** The next number to try for a name, by `#keyOf`. */
   readonly #next = new Map<string, number>();
-  /** Names in folders, as of the first look. */
+  /** Names in each folder, read once: files written later are not included. */
   readonly #names = new Map<string, Set<string>>();
-  /** Folders that exist, and were no links. */
+  /** Folders that exist and were not symbolic links when checked. */
   readonly #folders = new Set<string>();
-  /** Folders to finish, by their paths below the target. */
+  /** Local paths of folders that `finish` must complete, by their paths below the target. */
   readonly #unfinished = new Map<string, string>();
-  /** Local spelling of each name. */
+  /** Local spelling of each path part. */
   readonly #parts = new Map<string, string>();
 
   constructor(target: Target, out: Output, options: DestinationOptions = {}) {
     this.target = target;
     this.#out = out;
     this.#options = options;
-    // Windows takes many names for a drive or a device.
+    // On Windows clean even own names: many would mean a drive or a device.
     this.#own = (options.own ?? false) && process.platform !== 'win32';
   }
 
@@ -83,18 +83,18 @@ export class Destination {
     return 'folder' in this.target ? this.target.folder : join(this.target.file, '..');
   }
 
-  /** The top folder of a shared path: a link in it may not lead out of that. */
+  /** Returns the local top folder of a shared path. Symbolic links in the share must not lead out of it. */
   topOf(below: string): string {
     const [first, ...more] = this.#partsOf(below);
     return 'folder' in this.target && more.length > 0 ? join(this.folder, first!) : this.folder;
   }
 
-  /** The local path of a folder; '' is the target itself. */
+  /** Returns the local path of a folder; '' is the target itself. */
   localFolder(below: string): string {
     return below === '' ? this.folder : join(this.folder, ...this.#partsOf(below));
   }
 
-  /** The parts of a path as the disk can have them. None is empty, `.` or `..`. */
+  /** Returns the parts of a path in names that the disk supports. No part is empty, `.` or `..`. */
   #partsOf(below: string): string[] {
     const parts = this.#own ? segmentsOf(below) : safeSegments(below);
     return (parts.length > 0 ? parts : ['unnamed']).map((part) => this.#partOf(part));
@@ -104,7 +104,7 @@ export class Destination {
     const known = this.#parts.get(part);
     if (known !== undefined) return known;
     const safe = safeSegments(part)[0]!;
-    // A name that is spelled byte by byte, though it is UTF-8, is the name that the disk will have.
+    // Decode a byte-escaped name that is valid UTF-8 after all: the disk will list it decoded.
     const names = [...(this.#own ? [pathText(Buffer.from(diskPath(part)))] : []), safe];
     const isPlain = (name: string) => name === safe && name.replace(UNUSUAL, '') === name;
     const found = names.find((name) => isPlain(name) || this.#has(name)) ?? safe.replace(UNUSUAL, '_');
@@ -112,12 +112,12 @@ export class Destination {
     return found;
   }
 
-  /** Whether the disk can have a name; a dry run does not try. */
+  /** Whether the disk supports a name. A dry run assumes so. */
   #has(name: string): boolean {
     return 'file' in this.target || this.#options.dryRun || !this.#make() || hasName(this.folder, name);
   }
 
-  /** False if it cannot be made: writing the first file reports why. */
+  /** Creates the target folder. Returns false on failure; writing the first file reports the reason. */
   #make(): boolean {
     try {
       makeLocalFolder(this.folder);
@@ -127,7 +127,7 @@ export class Destination {
     }
   }
 
-  /** Gives each file a path of its own, also on a disk that takes two names for one. Reports a name that had to be changed. */
+  /** Gives each file a unique path, even on a disk that ignores case. Notes a name that had to be changed. */
   claim(below: string, isFolder = false): string {
     const { target } = this;
     const segments = this.#partsOf(below);
@@ -154,7 +154,7 @@ export class Destination {
     return path;
   }
 
-  /** The path, or a numbered one if the disk takes it for another, in the order of the claims. */
+  /** Returns the path, or a numbered one if the disk treats it as the same as a claimed path. Earlier claims get lower numbers. */
   #apart(wish: string): string {
     const twin = this.#twin(wish);
     if (twin === undefined && !this.#numbered.has(wish)) return this.#remember(wish);
@@ -185,13 +185,13 @@ export class Destination {
     return path;
   }
 
-  /** Another claimed path that the disk takes for this one, or that is one of too many to ask about. */
+  /** Finds a claimed path that the disk treats as this one. With too many similar paths, assumes so without trying. */
   #twin(path: string): string | undefined {
     const others = [...(this.#alike.get(this.#keyOf(path)) ?? [])].filter((one) => one !== path);
     return others.length < MOST_ALIKE ? others.find((one) => this.#isOne(one, path)) : others[0];
   }
 
-  /** Tries it, part by part, where they would be: only the disk knows. */
+  /** Whether the disk treats two paths as the same. Tries each differing part in a scratch folder: file systems have different rules. */
   #isOne(one: string, other: string): boolean {
     if (this.#options.dryRun) return isOther(other);
     const parts = resolve(other).split(sep);
@@ -201,7 +201,7 @@ export class Destination {
     return areOne(this.#nearest(other), pairs) ?? isOther(other);
   }
 
-  /** The nearest folder above a path that exists; no link is followed. */
+  /** Returns the nearest existing folder above a path. Follows no symbolic link. */
   #nearest(path: string): string {
     let at = this.folder;
     if (!this.#make()) return at;
@@ -213,7 +213,7 @@ export class Destination {
     return at;
   }
 
-  /** Whether the disk has it by another name, which it takes for this one: it may be another file. */
+  /** Whether an existing path is listed under a different spelling, so that it may be a different file. */
   hasOtherName(path: string): boolean {
     let folder = this.folder;
     for (const part of relative(this.folder, path).split(sep)) {
@@ -225,7 +225,7 @@ export class Destination {
     return false;
   }
 
-  /** Makes the folders of a path, or with `whole` the path itself. Follows no link on the way: it could lead anywhere. */
+  /** Creates the folders above a path, with `whole` also the path itself. Never follows a symbolic link, which could lead anywhere. */
   ensure(below: string, whole = false): void {
     if (!this.#folders.has(this.folder)) makeLocalFolder(this.folder);
     this.#folders.add(this.folder);
@@ -235,7 +235,7 @@ export class Destination {
     let at = this.target.folder;
     for (const [depth, segment] of (whole ? segments : segments.slice(0, -1)).entries()) {
       at = join(at, segment);
-      // Checked each time: another process may have put a link there.
+      // Check again each time: another process may have replaced the folder by a link.
       if (this.#folders.has(at) && isFolder(at)) continue;
       const own = names.slice(0, depth + 1).join('/');
       const isClosed = this.#own && (this.#options.isClosed?.(own) ?? false);
@@ -248,7 +248,7 @@ export class Destination {
     return this.#unfinished.has(below);
   }
 
-  /** Gives a closed folder its mode and time. */
+  /** Sets the final mode and time of a private folder. */
   finish(below: string, attributes: Attributes): void {
     this.ensure(below, true);
     finishFolder(this.#unfinished.get(below)!, attributes);

@@ -1,4 +1,4 @@
-/** Finds out what a disk can do by trying it. Nothing here follows a link. */
+/** Tests what a disk supports by trying it, and creates folders. No function here follows a symbolic link in the last part of a path. */
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -7,16 +7,16 @@ import { diskPath, exactTime, pathText, setTime, TargetExistsError } from '@szaf
 import { CliError } from '../../../errors.ts';
 import { oneLine } from '../../print/text.ts';
 
-/** The mode of a closed folder. The sticky bit marks one that an interrupted get has left. */
+/** Mode of a private folder until it is finished. The sticky bit marks folders that an interrupted get left behind. */
 const UNFINISHED = 0o1700;
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
-/** Error codes for a name that a disk cannot have. */
+/** Error codes for a name that the disk does not support. */
 const IMPOSSIBLE = new Set(['ENOENT', 'EINVAL', 'EILSEQ', 'ENAMETOOLONG']);
 
-/** A new hidden name. */
+/** Returns a new random hidden name. */
 export const hiddenName = () => `.szafa-${randomBytes(6).toString('hex')}`;
 
-/** Works in a temporary folder inside of this one, whose time stays as it was. */
+/** Runs `work` in a temporary subfolder and restores the folder's modification time. */
 function inScratch<T>(folder: string, work: (scratch: string) => T): T {
   const scratch = join(folder, hiddenName());
   const fd = fs.openSync(diskPath(folder), O_RDONLY | O_DIRECTORY);
@@ -47,21 +47,21 @@ export function namesIn(folder: string): Set<string> {
   try {
     return new Set(fs.readdirSync(diskPath(folder), { encoding: 'buffer' }).map(pathText));
   } catch {
-    return new Set(); // a folder may be searchable, but not readable
+    return new Set(); // the folder may be searchable but not readable
   }
 }
 
-/** Whether a folder can have a file of exactly this name. */
+/** Whether a file in this folder can have exactly this name. */
 export function hasName(folder: string, name: string): boolean {
   try {
     return inScratch(folder, (scratch) => withFile(join(scratch, name), () => namesIn(scratch).has(name)));
   } catch (error) {
-    // If nothing can be written, the first file reports it.
+    // For any other error assume yes: writing the first file reports it.
     return !IMPOSSIBLE.has((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 
-/** Whether the disk takes the names of every pair for one; undefined if nothing can be written. */
+/** Whether the disk treats the two names of every pair as the same; undefined if nothing can be written. */
 export function areOne(folder: string, pairs: readonly (readonly [string, string])[]): boolean | undefined {
   const isOne = (scratch: string, one: string, other: string) =>
     withFile(join(scratch, one), () => exists(join(scratch, other)));
@@ -75,10 +75,10 @@ export function areOne(folder: string, pairs: readonly (readonly [string, string
 const statOf = (path: string) => fs.lstatSync(diskPath(path), { throwIfNoEntry: false });
 const exists = (path: string) => statOf(path) !== undefined;
 
-/** Whether a file is found by this name, but is listed by another. */
+/** Whether a path exists but is listed under a different spelling. */
 export const isOther = (path: string) => exists(path) && !namesIn(dirname(path)).has(basename(path));
 
-/** Whether it is a folder, and no link to one. */
+/** Whether the path is a folder, not a link to one. */
 export const isFolder = (path: string) => statOf(path)?.isDirectory() ?? false;
 
 export function inTheWay(path: string): Error {
@@ -87,7 +87,7 @@ export function inTheWay(path: string): Error {
   return new CliError('folder-in-the-way', `${oneLine(path)} is a folder`, hint);
 }
 
-/** Makes a folder; `isClosed`: for nobody else until `finishFolder`. True if it was made, or is unfinished from before. */
+/** Creates a folder, private until `finishFolder` with `isClosed`. Returns true if it is new or left unfinished by an earlier run. */
 export function makeFolder(path: string, isClosed: boolean): boolean {
   try {
     fs.mkdirSync(diskPath(path), { mode: isClosed ? UNFINISHED : 0o777 });
@@ -103,7 +103,7 @@ export function makeFolder(path: string, isClosed: boolean): boolean {
   }
 }
 
-/** Gives a folder its time and mode; without a mode, as the umask says. Setuid has no meaning for a folder. */
+/** Sets the time and mode of a folder; the default mode follows the umask. Drops setuid, which has no meaning for a folder. */
 export function finishFolder(path: string, attributes: Attributes): void {
   const { mode = 0o777 & ~process.umask(), special = 0 } = attributes;
   const fd = fs.openSync(diskPath(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);

@@ -1,4 +1,4 @@
-/** get --from and cat --from: all shares of an account are one tree, in which the newest share of a path is used. */
+/** get --from and cat --from. All shares of an account form one tree; if several contain a path, the newest share is used. */
 import { LinkOverError, parentOf, type ReceivedShare } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { CliError } from '../../../errors.ts';
@@ -10,7 +10,7 @@ import { fixedPart, isPattern, pathMatcher } from '../../select/glob.ts';
 import { maxTransfers } from '../run.ts';
 import { fetchParts, loadTicket, type SharedFile, type SharePart } from './shared.ts';
 
-/** The shares of one account that can be trusted; reports the others. */
+/** Returns the trusted shares of one account and notes the others. */
 export function trustedShares(
   shares: readonly ReceivedShare[],
   from: string,
@@ -19,7 +19,7 @@ export function trustedShares(
   const theirs = shares.filter((share) => share.from === from);
   const good = theirs.filter(({ problem }) => !problem);
   const problems = theirs.flatMap(({ problem }) => problem ?? []);
-  // Changed keys stop everything.
+  // With changed keys even the other shares must not be opened.
   const changed = problems.find(({ code }) => code === 'contact-changed');
   if (changed) throw changed;
   if (problems[0] && good.length === 0) throw problems[0];
@@ -37,7 +37,7 @@ export function isNamed(name: string, wanted: string): boolean {
   return isPattern(whole) && pathMatcher(whole)(name.replace(/\/$/, '')) !== undefined;
 }
 
-/** The files that an argument names: a whole share by its ID, or files and folders by their paths. */
+/** Finds the files of an argument: a share by its ID, or files and folders by path. */
 function findFiles(parts: readonly SharePart[], text: string): [SharePart, SharedFile[]][] {
   const byId = text.length >= ID_COLUMNS ? parts.filter(({ opened }) => opened.id.startsWith(text)) : [];
   if (byId.length === 1) return [[byId[0]!, byId[0]!.files]];
@@ -55,7 +55,7 @@ function findFiles(parts: readonly SharePart[], text: string): [SharePart, Share
   throw new CliError('no-file', `${shownName(text)} is not shared with you`, hint);
 }
 
-/** Opens all shares that have not ended; one that has ended is not in the way of the others. */
+/** Opens the shares and skips those that have ended. Throws only if all have ended. */
 async function openAll(account: AccountInvocation, shares: readonly ReceivedShare[]): Promise<SharePart[]> {
   const { signal, szafa } = account;
   const parts: SharePart[] = [];

@@ -1,4 +1,4 @@
-/** get LINK: needs no account. */
+/** get LINK. Needs no account. */
 import { LinkVisit, parseLink } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { UsageError } from '../../../errors.ts';
@@ -27,7 +27,7 @@ export async function getLink(invocation: Invocation, link: string): Promise<voi
   const opened = await visit.open(passphrase);
   if (opened.note !== undefined) out.note('says', oneLine(opened.note), { note: opened.note });
   const files = opened.files.map((file) => ({ ...file, below: file.name }));
-  // A folder goes below --output, even if it is alone.
+  // A single folder still goes below --output.
   const single = files.length === 1 && !files[0]!.below.endsWith('/');
   await fetchParts(invocation, [{ opened, ticket, files }], single);
 }

@@ -6,8 +6,8 @@ import { oneLine } from '../../print/text.ts';
 import { hiddenName, inTheWay } from './disk.ts';
 
 /**
- * Refuses a link that leads outside of `top`, judged by its text. A `..` behind a name is refused as well: that name may be a link
- * itself, and its parent another folder than the text says.
+ * Refuses a symbolic link whose target text leads outside of `top`. Also refuses `..` after a name: the name may itself be a link, and
+ * then `..` would lead somewhere else.
  */
 export function checkLink(path: string, target: string, top: string): void {
   const names = target.split('/').filter((name) => name !== '' && name !== '.');
@@ -18,7 +18,7 @@ export function checkLink(path: string, target: string, top: string): void {
   if (target !== '' && !target.includes('\0') && isPlain && !isOutside) return;
   const where = target === '' ? 'something' : `${oneLine(target)}, which is`;
   const message = `is a link to ${where} outside of the download: it was not made`;
-  // Without its name: somebody else chose it, and it must not get into a shell.
+  // Leave the names out of the hint: another person chose them, and they must not reach a shell.
   const hint =
     target === ''
       ? 'ask its owner to share the file that it leads to'
@@ -35,7 +35,7 @@ export function linkState(path: string, target: string): LocalState {
 
 const LINKLESS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
-/** Makes a link and moves it into place; never over a folder. */
+/** Creates a symbolic link and moves it into place. Never replaces a folder. */
 export function makeLink(
   path: string,
   target: string,
@@ -77,13 +77,13 @@ export function writtenFile(path: string): WrittenFile {
   return { path, dev, ino };
 }
 
-/** Gives a file another name. False if it was replaced in the meantime, or the disk has no hard links. */
+/** Creates a hard link. Returns false if the file has been replaced since it was written, or the disk has no hard links. */
 export function makeHardLink(file: WrittenFile, path: string, overwrite: boolean): boolean {
   const made = join(dirname(path), hiddenName());
   try {
     linkSync(diskPath(file.path), diskPath(made));
   } catch {
-    return false; // it is downloaded instead, which reports what is wrong
+    return false; // the caller downloads the file instead, which reports any real problem
   }
   try {
     const { dev, ino } = writtenFile(made);
@@ -91,7 +91,7 @@ export function makeHardLink(file: WrittenFile, path: string, overwrite: boolean
     putInPlace(made, path, overwrite);
     return true;
   } finally {
-    // A rename onto another name of the same file does nothing, and leaves this one.
+    // If `path` was already a link to the same file, rename does nothing and leaves the temporary name.
     rmSync(diskPath(made), { force: true });
   }
 }

@@ -13,15 +13,15 @@ interface PendingLink extends Download {
   target: string;
 }
 
-/** Downloads files of the account. Symbolic links are left in `links`: while there are none, none is in the way of a file. */
+/** Downloads files of the account. Adds symbolic links to `links` instead of creating them: no file may be written through one. */
 function fileReceiver(account: AccountInvocation, writer: DownloadWriter, links: PendingLink[]) {
   const { run, destination } = writer;
-  /** The first name of each file that has several, once it is written. */
+  /** For each file with several names, the first one once it is written. */
   const firstNames = new Map<string, Promise<WrittenFile | undefined>>();
 
   /**
-   * Of several names of one file, writes the first and links the others to it. Never to a file that existed before: it may have
-   * other bytes, belong to another user, or have names elsewhere.
+   * Writes the first name of a file and makes its other names hard links. Links only to a file written by this command: one that
+   * existed before may have other content, another owner, or links elsewhere.
    */
   async function asOneFile(
     { metadata }: RemoteFile,
@@ -32,7 +32,7 @@ function fileReceiver(account: AccountInvocation, writer: DownloadWriter, links:
     if (hardlink === undefined || isDelivered(metadata) || account.flags['dry-run']) return write();
     const key = [hardlink, size, mtime, nanos, mode].join();
     const pending = firstNames.get(key);
-    // Without an await if there is none, so that only one name is the first.
+    // No await if nothing is pending: otherwise two names could both become the first.
     const first = pending && (await pending);
     if (first) return write(first);
     const writing = write();
@@ -44,7 +44,7 @@ function fileReceiver(account: AccountInvocation, writer: DownloadWriter, links:
 
   return (file: SelectedFile): Promise<void> =>
     run.progress.track(file.path, file.entry.size, async (update) => {
-      // Before it is opened, so that numbers are given in the order of the files.
+      // Claim before opening, so that numbers follow the order of the files.
       const claimed = file.entry.verified ? destination.claim(file.below) : undefined;
       const remote = await openSelected(account, file);
       const { link, size } = remote.metadata;
@@ -66,13 +66,13 @@ function fileReceiver(account: AccountInvocation, writer: DownloadWriter, links:
     });
 }
 
-/** Gives new folders their modes and times, the deepest first: a folder may be closed to everyone again. */
+/** Sets modes and times of new folders, deepest first: after that a parent may no longer be writable. */
 async function finishFolders(
   { batch, signal, szafa }: AccountInvocation,
   { destination, run }: DownloadWriter,
   recorded: readonly SelectedFolder[],
 ): Promise<void> {
-  // Folders are not counted: their files are.
+  // Do not count folders: their files are counted.
   const { done } = batch;
   const about = ({ below }: SelectedFolder) => below;
   const depth = ({ below }: SelectedFolder) => below.split('/').length;
@@ -105,10 +105,10 @@ export const getOwn = withAccount({ keys: 'needed', transfers: maxTransfers }, a
   await batch.each(files, fileReceiver(account, writer, links), { parallel: run.concurrency.files });
   const makeEmpty = async ({ below }: SelectedFolder) => writer.makeFolder(below, { from: below });
   await batch.each(emptyFolders, makeEmpty, { about: ({ below }) => below });
-  // After all folders, so that no link is in the way. A link counts when it is made.
+  // Create links after all folders, so that no folder is created through one. Count them only when they are made.
   batch.done -= links.length;
   const makeLink = async ({ file, remote, target, ...download }: PendingLink) => {
-    // The account's own links may lead anywhere, as they did.
+    // The account's own links may lead anywhere; only those from visitors are checked.
     if (isDelivered(remote.metadata)) checkLink(download.path, target, destination.localFolder(file.top));
     writer.writeLink(download, target, remote.metadata);
   };

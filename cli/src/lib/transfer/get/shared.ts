@@ -1,4 +1,4 @@
-/** Downloads of files that others share, by a link or with an account; they pass the same checks as any other download. */
+/** Downloads files shared by other people, by link or with an account. They pass the same checks as any other download. */
 import { createHash } from 'node:crypto';
 import { newTicket, type OpenedLink, type VisitedFile } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
@@ -12,9 +12,9 @@ import { DownloadWriter, stateOf } from './write.ts';
 type Ticket = Awaited<ReturnType<typeof loadTicket>>;
 
 /**
- * The ticket of a download, kept until all of it is there: the same command, run again, continues with it and is not counted twice.
- * It is stored before it is used, and used only if something is to be downloaded. Keyed by the server: one server must never see the
- * ticket of another, even if it gives a link the same ID.
+ * Loads the ticket of a download. It is kept until everything is downloaded, so that a repeated command is not counted twice. It is
+ * stored before its first use, and used only if there is something to download. The key includes the server: no server may see a
+ * ticket of another, even for a link with the same ID.
  */
 export async function loadTicket(invocation: Invocation, server: string, id: string) {
   const journal = openJournal(invocation);
@@ -29,7 +29,7 @@ export async function loadTicket(invocation: Invocation, server: string, id: str
     return text;
   };
   return {
-    /** Undefined before the first download. */
+    /** The stored ticket; undefined before the first download. */
     text,
     take(opened: OpenedLink): Promise<string> {
       taken ??= take(opened);
@@ -41,7 +41,7 @@ export async function loadTicket(invocation: Invocation, server: string, id: str
   };
 }
 
-/** A file of a share, and its path below the argument that names it. */
+/** A file of a share. `below` is its path relative to the argument that selected it. */
 export type SharedFile = VisitedFile & { below: string };
 
 /** The files to download of one share. */
@@ -64,7 +64,7 @@ async function receive(writer: DownloadWriter, item: Item): Promise<void> {
   const fields = { name };
   checkExists(item);
   if (link !== undefined) {
-    // Downloads nothing, so it does not count.
+    // Do not take the ticket: a link downloads nothing, so it must not count as a download.
     const path = destination.claim(below);
     checkLink(path, link, destination.topOf(below));
     writer.writeLink({ fields, path, below, size: 0 }, link, { mtime });
@@ -85,7 +85,7 @@ async function printAll(run: TransferRun, items: readonly Item[]): Promise<void>
   const { batch, signal } = run.invocation;
   listenToStdout();
   await batch.each(items, async (item) => {
-    // After a failure nothing follows, or two halves would look like one file.
+    // Stop at the first failure: anything after a truncated file would look like part of it.
     batch.stopped = true;
     checkExists(item);
     checkPrintable(item.link);
@@ -95,7 +95,7 @@ async function printAll(run: TransferRun, items: readonly Item[]): Promise<void>
   });
 }
 
-/** Writes the files of opened shares, or prints them. `single`: one file was named, and --output may be its new name. */
+/** Writes or prints the files of opened shares. `single`: one file was given, so --output may be its new name. */
 export async function fetchParts(invocation: Invocation, parts: SharePart[], single: boolean): Promise<void> {
   const { flags, out, batch } = invocation;
   const items = parts.flatMap(({ files, ...rest }) => files.map((file): Item => ({ ...file, ...rest })));
@@ -111,7 +111,7 @@ export async function fetchParts(invocation: Invocation, parts: SharePart[], sin
     const writer = new DownloadWriter(run, destination);
     const isLink = ({ link }: Item) => link !== undefined;
     const receiveOne = (item: Item) => receive(writer, item);
-    // Symbolic links last: until then none is in the way of a file.
+    // Create symbolic links last, so that no file is written through one.
     const files = items.filter((item) => !isLink(item));
     await batch.each(files, receiveOne, { parallel: run.concurrency.files });
     await batch.each(items.filter(isLink), receiveOne);

@@ -17,19 +17,19 @@ function outputError(cause: NodeJS.ErrnoException): Error {
   return new CliError('output-closed', 'standard output was closed', hint, { cause });
 }
 
-/** Write errors come in the callbacks; without a listener the event would end the process. */
+/** Ignores 'error' events, which would end the process: write callbacks report the same errors. */
 export function listenToStdout(): void {
   process.stdout.on('error', () => {});
 }
 
-/** A link has no bytes to print. */
+/** Throws for a symbolic link, which has no content to print. */
 export function checkPrintable(link: string | undefined): void {
   if (link === undefined) return;
   const target = link === '' ? 'something outside of the share' : oneLine(link);
   throw new CliError('is-link', `is a symbolic link to ${target}`, 'name the file that it leads to');
 }
 
-/** Prints each volume once it is verified; only exit code 0 says that the whole file was. */
+/** Prints each volume as soon as it is verified. Only exit code 0 means that the whole file was verified. */
 export async function printFile(
   remote: RemoteFile<ReadableHeader>,
   options: Parameters<typeof remote.volumes>[0],

@@ -10,17 +10,17 @@ import { linkState, makeHardLink, makeLink, type WrittenFile } from './links.ts'
 
 type Remote = RemoteFile<ReadableHeader>;
 
-/** A file to write, the account's own or shared by somebody. */
+/** A file to write, from the account or from a share. */
 export interface Download {
-  /** Names it in JSON: its ID and path on the server, or its name in a share. */
+  /** Fields that identify the file in JSON output: its ID and server path, or its name in a share. */
   fields: Record<string, unknown>;
   path: string;
-  /** The same, below the target. */
+  /** Path below the target folder. */
   below: string;
   size: number;
 }
 
-/** Compares bytes: sealed again, the local ones must have the digests in the header. */
+/** Compares content: seals the local file again and compares digests with the header. */
 async function stateByBytes(path: string, remote: Remote, signal: AbortSignal): Promise<LocalState> {
   const source = await fileSource(path);
   try {
@@ -31,8 +31,8 @@ async function stateByBytes(path: string, remote: Remote, signal: AbortSignal): 
 }
 
 /**
- * What is at the path of a file. Its bytes decide with --checksum, and if the disk has it by another name. `open` is absent if the
- * remote file must not be opened, since that counts as a download.
+ * Compares the local path with the remote file. Compares content with --checksum, or if the disk lists the path under a different
+ * spelling. `open` is undefined if the remote file must not be opened, because that would count as a download.
  */
 export async function stateOf(
   path: string,
@@ -76,7 +76,7 @@ export class DownloadWriter {
     if (state === 'other' && (!yes || isFolder(path))) throw inTheWay(path);
   }
 
-  /** Makes an empty folder; one that exists stays as it is. */
+  /** Creates an empty folder. An existing folder is left unchanged. */
   makeFolder(below: string, fields: Record<string, unknown>): void {
     const { flags, out } = this.run.invocation;
     const path = this.destination.claim(below, true);
@@ -85,7 +85,7 @@ export class DownloadWriter {
     out.done('folder', { ...fields, path }, `${verb} ${oneLine(path)}/`);
   }
 
-  /** Writes a file, or links it to `first`, another name of the same file. True if it was written. */
+  /** Writes a file, or makes it a hard link to `first`. Returns true if it was written or linked. */
   async write(
     download: Download,
     state: LocalState,
@@ -107,7 +107,7 @@ export class DownloadWriter {
     return this.#download(download, await open(), { overwrite, ...options });
   }
 
-  /** False if another process was faster. */
+  /** Returns false if another process has written the same file first. */
   async #download(
     download: Download,
     remote: Remote,

@@ -8,17 +8,17 @@ import type { Put } from './context.ts';
 import { putOne } from './file.ts';
 
 const RETRY_LOCK_MS = 200;
-/** Thousands of small files end in a second: their locks are released together. */
+/** Locks are released in batches at this interval, because thousands of small files can finish in a second. */
 const RELEASE_MS = 100;
 
-/** Names the lock on a path of an account: two commands must not upload to it at once. */
+/** Returns the name of the lock on a server path, which keeps two commands from uploading to it at once. */
 export function uploadLock({ api, username }: Szafa, to: string): string {
   return hash('sha256', JSON.stringify(['upload', api.server, username, to]));
 }
 
 /**
- * Uploads all files. A file that another szafa is uploading to the same path waits for that one; then it is already there, or is
- * resumed. The server is listed after the locks are taken, so that nothing comes in between.
+ * Uploads all files. If another szafa is uploading to the same path, waits for it; the file is then already there, or is resumed.
+ * Lists the server after taking the locks, so that the list includes all that other commands have uploaded.
  */
 export async function putAll(put: Put, files: PlannedFile[], parallel: number): Promise<void> {
   const { run, szafa } = put;
@@ -55,13 +55,13 @@ export async function putAll(put: Put, files: PlannedFile[], parallel: number): 
       const forget = () => {
         for (const lock of some) taken.delete(lock);
       };
-      // If it fails, the release at the end tries again.
+      // On failure the locks stay in `taken`, and the release at the end tries again.
       locks.release(some).then(forget, () => {});
     };
     const work = async ({ file, lock }: (typeof now)[number]) => {
       try {
         await putOne(put, file);
-        // A folder that is not empty is not counted.
+        // Count only empty folders.
         if (file.kind === 'folder' && !file.isEmpty) batch.done--;
       } finally {
         finished.push(lock);
@@ -77,7 +77,7 @@ export async function putAll(put: Put, files: PlannedFile[], parallel: number): 
   }
 }
 
-/** Reports folders of the same name that were uploaded from another place. */
+/** Notes folders of the same name that were uploaded from another local path. */
 async function checkOrigins({ lookup, origins, paths, run }: Put, files: PlannedFile[]): Promise<void> {
   if (run.invocation.flags.force) return;
   const sources = new Map(files.flatMap(({ from, to }) => (from ? [[from.path, { from, to }]] : [])));

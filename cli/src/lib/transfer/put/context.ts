@@ -6,29 +6,29 @@ import type { PlannedFile } from '../../select/plan.ts';
 import type { PullPlan } from '../pull.ts';
 import type { TransferRun } from '../run.ts';
 
-/** Shared by all files of one upload. */
+/** State shared by all files of one put command. */
 export interface Put {
   run: TransferRun;
   szafa: Szafa;
-  /** The server's tree, listed after the files under way were locked. */
+  /** Lists the server. Replaced whenever locks are taken, so that it is never older than the locks. */
   lookup: Lookup;
-  /** Paths on the server of all files of this command. */
+  /** Server paths of all files of this command. */
   paths: Set<string>;
   origins: Origins;
   pull: PullPlan | undefined;
   hardlinks: ReturnType<typeof createHardlinks>;
   uploaded: PlannedFile[];
-  /** Versions that were removed because another device had uploaded the same. */
+  /** Number of versions removed because another device had uploaded the same file. */
   duplicates: number;
 }
 
-/** The IDs that several names of one file share, for one run of put. */
+/** Assigns one ID to all hard links of a file, for one run of put. */
 export function createHardlinks() {
   const ids = new Map<string, string>();
   const used = new Set<string>();
   const last = new Map<string, Promise<void>>();
   return {
-    /** The ID for a name; `kept` is its ID on the server. By identity, so that a file that is replaced in between counts as another. */
+    /** Returns the ID for a name; `kept` is its ID on the server. Keyed by `identity`, so that a replaced file gets a new ID. */
     idOf(source: Pick<FileSource, 'isLinked' | 'identity'>, kept: string | undefined): string | undefined {
       if (!source.isLinked) return undefined;
       const known = ids.get(source.identity);
@@ -40,7 +40,7 @@ export function createHardlinks() {
       return id;
     },
 
-    /** Works on the names of one file one at a time. */
+    /** Runs `work` for the hard links of one file one after the other. */
     async inOrder(inode: string | undefined, work: () => Promise<void>): Promise<void> {
       if (inode === undefined) return work();
       const before = last.get(inode);

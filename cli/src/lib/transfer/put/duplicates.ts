@@ -1,4 +1,4 @@
-/** Two machines may upload the same file at the same time: each looks before the other is done, so both upload it. */
+/** Removes duplicates: if two machines upload a file at the same time, neither sees the other's copy, and both upload it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Metadata, Source } from '@szafa/client/node';
 import { fileSource, forEach, recordsOf, SzafaError, sameContent } from '@szafa/client/node';
@@ -11,7 +11,7 @@ import { NO_BYTES } from './send.ts';
 
 const PARALLEL = 4;
 
-/** Looks again at the paths of all uploaded files, now that the files of other devices are listed too. */
+/** Lists all uploaded paths again, which now includes uploads from other devices. */
 export async function removeDuplicates(put: Put): Promise<void> {
   const { szafa, uploaded, run } = put;
   const { out, batch, signal } = run.invocation;
@@ -29,9 +29,8 @@ export async function removeDuplicates(put: Put): Promise<void> {
 }
 
 /**
- * Of versions that were uploaded without knowing of each other, with the same metadata and the content of the local file, keeps the
- * newest. All devices agree on which is the newest, and remove a version only while a newer one is listed. So however many do this
- * at once, the newest stays.
+ * Removes versions that were uploaded concurrently and are equal to the newest in metadata and content. All devices agree on which
+ * version is the newest and never remove it, so it survives even if several devices do this at once.
  */
 export async function removeDuplicatesOf(
   put: Put,
@@ -47,7 +46,7 @@ export async function removeDuplicatesOf(
     const source = file.kind === 'link' ? NO_BYTES : await fileSource(file.path);
     try {
       for (const version of repeated) {
-        // The newest last: it must exist when the other one is removed.
+        // Check the newest last: it must still exist when the other one is removed.
         if (!(await holds(put, version, source)) || !(await holds(put, newest!, source))) return;
         await szafa.remove(version.entry.fileId, { signal });
         put.duplicates++;
@@ -58,7 +57,10 @@ export async function removeDuplicatesOf(
   });
 }
 
-/** Equal in all but who uploaded it and when; an equal `gen` says that neither knew of the other. A shared version stays: its links lead to it alone. */
+/**
+ * Whether two versions differ only in who uploaded them and when. An equal `gen` means that they were uploaded concurrently. A shared
+ * version is kept, because its links need it.
+ */
 function isRepeated(one: Metadata, other: Metadata): boolean {
   if (one.shared) return false;
   const described = (metadata: Metadata) => {
@@ -74,7 +76,7 @@ async function holds({ szafa, run }: Put, { entry }: ReadableVersion, source: So
   return sameContent(remote, source, signal);
 }
 
-/** Ignores failures: the files are stored, and the next put tries again. A token may not be allowed to delete or to read. */
+/** Ignores failures, such as a token that may not delete: the files are stored, and the next put tries again. */
 async function tolerate(signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

@@ -19,7 +19,7 @@ import type { Put } from './context.ts';
 import { removeDuplicatesOf } from './duplicates.ts';
 import { NO_BYTES, planUpload, send } from './send.ts';
 
-/** Uploads a file, a link or the attributes of a folder, unless the server has them. */
+/** Uploads a file, a link or the attributes of a folder, unless the server already has it. */
 export async function putOne(put: Put, file: PlannedFile): Promise<void> {
   const tree = await put.lookup.near(file.to);
   if (file.kind === 'folder') return putFolder(put, file, tree);
@@ -28,14 +28,14 @@ export async function putOne(put: Put, file: PlannedFile): Promise<void> {
   return put.hardlinks.inOrder(file.inode, () =>
     whileChanging(file.path, put.run.invocation.signal, async (source) => {
       put.run.progress.resize(source.size - planned);
-      // A failed attempt has taken its size off the total.
+      // A failed attempt has already subtracted its size from the total.
       planned = 0;
       await putFile(put, source, { ...file, size: source.size }, tree);
     }),
   );
 }
 
-/** Opens a file that existed when the folder was read. */
+/** Opens a file that was listed earlier but may be gone by now. */
 async function openFile(path: string): Promise<FileSource> {
   try {
     return await fileSource(path);
@@ -46,10 +46,10 @@ async function openFile(path: string): Promise<FileSource> {
   }
 }
 
-/** Pauses before a file that changes while it is read is read again. */
+/** Pauses before reading a file again that changed while it was read. */
 const PAUSES_MS = [200, 1000];
 
-/** Opens a file and works on it; opens it again, a few times, if it changes in the meantime. */
+/** Opens a file and runs `work`; tries again a few times if the file changes while it is read. */
 export async function whileChanging(
   path: string,
   signal: AbortSignal,
@@ -76,7 +76,7 @@ async function putFile(put: Put, source: FileSource, file: PlannedFile, tree: Tr
     flags.force || versions.length === 0 ? {} : await findOnServer(put, source, file, versions);
   if (existing.from !== undefined) put.origins.report(file.to, file.from, existing.from, file.origin!);
   if (existing.same) {
-    // An earlier put may have been stopped before it could look for duplicates.
+    // An earlier put may have been interrupted before it removed duplicates.
     await removeDuplicatesOf(put, file, versions);
     return skipSame(put, source, file, existing.same);
   }
@@ -94,7 +94,7 @@ function attributesOf({ hardlinks }: Put, source: FileSource, kept?: string) {
   return { mtime, nanos, mode, ...(sparse && { sparse }), hardlink: hardlinks.idOf(source, kept) };
 }
 
-/** A numbered path that is free, or that has the same file from an earlier upload. */
+/** Finds a numbered path that is free, or that already holds the same file. */
 async function findFreePath(
   put: Put,
   source: FileSource,
@@ -122,7 +122,7 @@ function findOnServer(put: Put, source: FileSource, file: PlannedFile, versions:
   return findExisting({ szafa: put.szafa, signal }, versions, source, options);
 }
 
-/** Skips a file whose bytes are on the server. Seals changed attributes again, if the file came from this path. */
+/** Skips a file whose content is on the server. Updates changed attributes if the file was uploaded from this local path. */
 async function skipSame(
   put: Put,
   source: FileSource,
@@ -150,7 +150,7 @@ async function skipSame(
   out.note('mode', message, { path, to, mode, kept_mode: kept });
 }
 
-/** False if this token may only add files, or another device has just changed the file. */
+/** Returns false if the token may only add files, or if another device has just changed the file. */
 async function setAttributes(
   { szafa, run }: Put,
   file: Parameters<typeof szafa.setAttributes>[0],
@@ -190,7 +190,7 @@ async function putLink(put: Put, file: PlannedFile, target: string, tree: Tree):
   await send(put, NO_BYTES, file, { ...time, after: newest?.metadata.gen });
 }
 
-/** A folder that is not empty exists by its files: only its mode and times are stored, and nothing is reported. */
+/** Stores the mode and time of a folder. Reports only empty folders: the others exist through their files. */
 async function putFolder(put: Put, file: PlannedFile & { kind: 'folder' }, tree: Tree): Promise<void> {
   const { run, szafa } = put;
   const { flags, out, signal } = run.invocation;

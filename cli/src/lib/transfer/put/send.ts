@@ -9,17 +9,17 @@ import { hostFor } from '../pull.ts';
 import type { TransferRun } from '../run.ts';
 import type { Put } from './context.ts';
 
-/** Attributes that are sealed with an upload. */
+/** Attributes sealed with an upload. */
 export interface SentAttributes extends AttributesChange {
   mtime: number;
   /** `gen` of the newest version on the server. */
   after?: number | undefined;
 }
 
-/** The content of a link. */
+/** Content of a symbolic link, whose target is in the metadata. */
 export const NO_BYTES: Source = bytesSource(new Uint8Array());
 
-/** Uploads a file; in a dry run only reports it. */
+/** Uploads a file, or only reports it in a dry run. */
 export async function send(
   put: Put,
   source: Source | ByteStream,
@@ -62,7 +62,7 @@ export function volumeSize({ flags }: Invocation): number | undefined {
   return text === undefined ? undefined : parseSize('volume-size', text);
 }
 
-/** Reports an upload of a dry run. */
+/** Reports what a dry run would upload. */
 export function planUpload(run: TransferRun, file: { path: string; to: string; size: number }): void {
   const { to, size } = file;
   run.progress.start(to, size).end(true);
@@ -71,14 +71,14 @@ export function planUpload(run: TransferRun, file: { path: string; to: string; s
   run.invocation.out.done('planned', { action: 'upload', ...file }, text);
 }
 
-/** Reports a file that was stored as it was when reading began; the exit code tells as well. */
+/** Warns that a file grew during its upload, so that only its first part is stored. Changes the exit code. */
 export function noteGrown({ batch, out }: Invocation, path: string, size: number): void {
   batch.partial++;
   const message = `${oneLine(path)} has grown since its upload began: its first ${formatBytes(size)} are stored`;
   out.warning('grown', message, { path, size });
 }
 
-/** If the server could not fetch, the remedy is to send. */
+/** If the server could not fetch the volumes, suggests a normal upload. */
 function explainPull(error: unknown): unknown {
   const { code, message } = explain(error);
   if (code !== 'conflict' && code !== 'server') return error;
@@ -87,8 +87,8 @@ function explainPull(error: unknown): unknown {
 }
 
 /**
- * Standard input, in parts that are valid until the next one is read. Frees the memory of each: the garbage collector would wait
- * for another 64 MB.
+ * Yields standard input in parts, each valid until the next one is read. Frees each part explicitly, because the garbage collector
+ * would let up to 64 MB pile up.
  */
 export async function* standardInput(): AsyncGenerator<Uint8Array> {
   for await (const part of process.stdin as AsyncIterable<Buffer<ArrayBuffer>>) {

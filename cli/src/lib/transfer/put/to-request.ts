@@ -1,4 +1,4 @@
-/** put --to LINK, for a file request: needs no account. */
+/** put --to LINK, for a file request. Needs no account. */
 import { type FileSource, lastOf, parseRequest, RequestVisit } from '@szafa/client/node';
 import type { Invocation } from '../../../command.ts';
 import { CliError, UsageError } from '../../../errors.ts';

@@ -41,11 +41,11 @@ export interface NodeEngine extends Engine {
 }
 
 const NONCE = new Uint8Array(12);
-/** Volumes up to this size are done before a worker thread would have woken up. */
+/** Up to this size, sealing a volume here is faster than waking a worker thread. */
 const INLINE = 256 * 1024;
 const argon2Async = promisify(argon2);
 
-/** Views a Buffer of Node's crypto, which has its own memory, as a plain array. */
+/** Returns a plain Uint8Array over the memory of a Buffer from Node's crypto, which is not pooled. */
 function plain({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Bytes {
   return new Uint8Array(buffer, byteOffset, length);
 }
@@ -53,7 +53,7 @@ function plain({ buffer, byteOffset, length }: Buffer<ArrayBuffer>): Bytes {
 const randomPool = new Uint8Array(4096);
 let drawn = randomPool.length;
 
-/** Draws from a pool: a small file needs half a dozen values, and each system call costs more than all their bytes. */
+/** Draws from a pool: a small file needs half a dozen values, and one system call costs more than all their bytes. */
 function random(length: number): Bytes {
   if (length > randomPool.length) return plain(randomBytes(length));
   if (drawn + length > randomPool.length) {
@@ -66,7 +66,7 @@ function random(length: number): Bytes {
   return bytes;
 }
 
-/** Makes an engine on Node's own crypto, which works on volumes in worker threads over shared memory. @public */
+/** Creates an engine that uses Node's own crypto, and processes volumes in worker threads over shared memory. @public */
 export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
   const threads = options.threads ?? Math.min(8, availableParallelism());
   const workers = createWorkers(options.worker ?? new URL('./worker.ts', import.meta.url), threads);
@@ -157,7 +157,7 @@ export function nodeEngine(options: NodeEngineOptions = {}): NodeEngine {
         if (!shared) memory.set(sealed);
         const digest = await workers.run({ kind: 'open', key, memory });
         if (!digest) release();
-        // Never a Buffer, whose `slice` makes no copy.
+        // Must not be a Buffer, whose `slice` does not copy.
         const bytes = new Uint8Array(memory.buffer, memory.byteOffset, length);
         return digest && { bytes, digest, release };
       } catch (error) {

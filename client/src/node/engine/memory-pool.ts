@@ -1,6 +1,9 @@
-/** Address space of one block; memory is only used as it grows. Some machines limit address space, and a few blocks have to fit. */
+/**
+ * Reserved address space of one block; physical memory is used only as it grows. Small enough that a few blocks fit where address space
+ * is limited.
+ */
 const BLOCK_BYTES = 256 * 1024 * 1024;
-/** Lent memory begins at a page, which writing past the page cache needs. */
+/** Lent memory is page-aligned, as O_DIRECT writes require. */
 const PAGE = 4096;
 
 interface Range {
@@ -15,16 +18,16 @@ interface Block {
 }
 
 /**
- * Lends shared memory for volumes. The main thread and the workers see the same bytes, so nothing is copied, and the system does not
- * have to clear new pages for every volume. The pool grows only if no range is free, and keeps its memory. It has no limit of its own:
- * callers bound what they borrow (`VolumeMemory`).
+ * Lends shared memory for volumes. The main thread and the workers see the same bytes, so nothing is copied, and the system does not have
+ * to zero new pages for every volume. The pool grows only if no range is free, and never shrinks. It has no limit of its own: callers
+ * limit what they borrow (`VolumeMemory`).
  */
 export class MemoryPool {
   #blocks: Block[] = [];
 
-  /** Lends bytes until `release`, after which the caller must not touch them. */
+  /** Lends memory until `release` is called. The caller must not touch it afterwards. */
   lend(length: number): { bytes: Uint8Array; release(): void } {
-    // At least one page, or two ranges would share an offset.
+    // At least one page: empty ranges would share an offset with others.
     const size = Math.max(1, Math.ceil(length / PAGE)) * PAGE;
     const { memory, lent } =
       this.#blocks.find((block) => findFree(block, size) !== undefined) ?? this.#addBlock(size);
@@ -40,7 +43,7 @@ export class MemoryPool {
     return { bytes: new Uint8Array(memory, from, length), release };
   }
 
-  /** An oversized volume gets a block of its own, in place of unused oversized blocks. */
+  /** Adds a block. An oversized volume gets its own block, and unused oversized blocks are dropped first. */
   #addBlock(size: number): Block {
     const isKept = ({ memory, lent }: Block) => lent.length > 0 || memory.maxByteLength <= BLOCK_BYTES;
     if (size > BLOCK_BYTES) this.#blocks = this.#blocks.filter(isKept);
@@ -51,7 +54,7 @@ export class MemoryPool {
   }
 }
 
-/** Finds the lowest free offset, to use the same pages again. */
+/** Finds the lowest free offset, so that the same pages are reused. */
 function findFree({ memory, lent }: Block, size: number): number | undefined {
   let from = 0;
   for (const range of lent) {

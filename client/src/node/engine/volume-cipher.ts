@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import type { Bytes, VolumeKey } from '@szafa/format';
-// Each worker thread loads this file: importing the whole format would make its start slower.
+// Every worker thread loads this file, and importing the whole format would slow its start.
 import { lastOf, nonceOf, plainLength, segmentOf, segmentsIn, TAG_BYTES } from '@szafa/format/segments';
 
 /** Small enough to stay in the processor's cache while it is read, sealed and hashed. */
@@ -10,19 +10,19 @@ const PIECE = 64 * 1024;
 /** The plaintext of a volume, in memory or in a file. */
 export type PlainInput = Uint8Array | { fd: number; offset: number; length: number };
 
-/** Plaintext is read to here, never to the shared `memory`, which earlier borrowers may still read. */
+/** Buffer for plaintext. Never read plaintext into the shared `memory`, which earlier borrowers may still be reading. */
 const scratch = new Uint8Array(PIECE);
 
 /**
- * Frees the memory of a view at once, unless the view is a part of something larger. Ciphers return every piece in new memory; until the
- * next garbage collection it would add up to 64 MB in every thread, none of it in the processor's cache.
+ * Frees the memory of a view at once, unless it is part of a larger buffer. Ciphers return every piece in new memory. Until the next
+ * garbage collection that would be up to 64 MB per thread, none of it in the processor's cache.
  */
 export function discard({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /**
- * Seals head and segments into `memory`, if it is given.
+ * Seals head and segments. Writes them to `memory` if given.
  * @returns the digest of the sealed volume; undefined if the file has become shorter
  */
 export function sealInto(
@@ -66,12 +66,12 @@ function fill(fd: number, piece: Uint8Array, position: number): boolean {
 
 /**
  * Opens a whole volume in place: the plaintext moves to the beginning of `memory`.
- * @returns the digest of the sealed volume; undefined if a tag is wrong, and then no plaintext is left
+ * @returns the digest of the sealed volume; undefined if a tag is wrong, and then `memory` is zeroed
  */
 export function openInPlace({ head, key, aad, isLast }: VolumeKey, memory: Uint8Array): Bytes | undefined {
   const length = plainLength(memory.length);
   if (length === undefined) return undefined;
-  // The head that was compared, not the one in memory that others may write to.
+  // Hash the verified head: the one in shared memory may have been overwritten since.
   const hash = createHash('sha256').update(head);
   for (let j = 0; j < segmentsIn(length); j++) {
     const { from, to, offset, size } = segmentOf(length, j);

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import type { Bytes, VolumeKey } from '@szafa/format';
 import { discard, openInPlace, type PlainInput, sealInto } from './volume-cipher.ts';
 
-/** `memory` is shared; without it only the digest is computed. */
+/** A volume to seal or open. `memory` is shared; sealing without it computes only the digest. */
 export type Task = { key: VolumeKey } & (
   | { kind: 'seal'; input: PlainInput; memory: Uint8Array | undefined }
   | { kind: 'open'; memory: Uint8Array }

@@ -7,7 +7,7 @@ interface Thread {
   pending: Map<number, PromiseWithResolvers<Bytes | undefined>>;
 }
 
-/** Worker threads that start with the first volume and never keep the process alive. */
+/** Creates worker threads on demand. Idle threads do not keep the process alive. */
 export function createWorkers(url: URL, count: number) {
   const threads: Thread[] = [];
   let nextId = 0;
@@ -44,7 +44,7 @@ export function createWorkers(url: URL, count: number) {
   };
 
   return {
-    /** Returns the digest of the volume; undefined if it did not open, or the file was too short. */
+    /** Returns the digest of the volume; undefined if the volume does not open or the file is too short. */
     run(task: Task): Promise<Bytes | undefined> {
       const { worker, pending } = leastBusy();
       const id = nextId++;
@@ -61,7 +61,7 @@ export function createWorkers(url: URL, count: number) {
   };
 }
 
-/** Plaintext in memory of its own moves to the worker; a part of something larger is copied. */
+/** Transfers plaintext to the worker unless it is part of a larger buffer, which is copied. */
 function transferList(task: Task): ArrayBuffer[] {
   if (task.kind !== 'seal' || 'fd' in task.input) return [];
   const { buffer, byteLength } = task.input;

@@ -1,12 +1,13 @@
 /**
- * File names are bytes, and not always UTF-8. In our paths a character from U+EF80 to U+EFFF stands for one byte from 0x80 to 0xFF. If a
- * name contains such a character itself, its three bytes are written this way too, so that different names never get the same text.
+ * Conversion of file names, which are bytes and not always UTF-8. In our paths, a character from U+EF80 to U+EFFF stands for one byte
+ * from 0x80 to 0xFF. If a name itself contains such a character, its three bytes are escaped the same way, so that different names never
+ * map to the same text.
  */
 import { readdir, realpathSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const RAW = /[\uef80-\uefff]/;
-/** Characters that show up if a name is not UTF-8, or that stand for bytes. */
+/** Characters that appear if a name is not UTF-8, or that stand for bytes. */
 const DOUBTFUL = /[\uef80-\uefff\ufffd]/;
 const FIRST_RAW = 0xef00;
 
@@ -29,7 +30,7 @@ export function pathText(bytes: Uint8Array): string {
   return text;
 }
 
-/** Converts a path that a person or Node gave, decoded as plain UTF-8. @public */
+/** Converts a path from a person or from Node, which was decoded as plain UTF-8. @public */
 export const givenPath = (path: string) => (RAW.test(path) ? pathText(Buffer.from(path)) : path);
 
 /** Encodes a path for the system. @public */

@@ -8,12 +8,12 @@ import { exactTime } from './times.ts';
 
 const readAsync = promisify(read);
 
-/** Longest tick of the clock for file times: a second write within one tick leaves the same time. */
+/** Longest tick of the clock for file times: two writes within one tick leave the same time. */
 const TICK_NS = 20_000_000n;
-/** The same for file systems with whole seconds; FAT counts in steps of two. */
+/** The same for file systems that store whole seconds; FAT even has steps of two seconds. */
 const COARSE_TICK_NS = 2_100_000_000n;
 
-/** Includes the inode's ctime, which only root can reset after a write. */
+/** Returns a text that changes with the file. Includes the ctime, which only root can reset after a write. */
 function identityOf(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(':');
 }
@@ -23,22 +23,22 @@ function isFresh({ ctimeNs }: BigIntStats): boolean {
   return BigInt(Date.now()) * 1_000_000n - ctimeNs < tick;
 }
 
-/** Smallest hole. */
+/** Size of the smallest hole. */
 const BLOCK = 4096n;
 
 /**
- * A file on disk, by a plain descriptor, which worker threads can read from. Only reads are asynchronous: the other calls take
- * microseconds, and make up most of the work for small files. @public
+ * A file on disk. Worker threads can read from its plain descriptor. Only reads are asynchronous: the other calls take microseconds, and
+ * waiting for a thread would dominate the work for small files. @public
  */
 export class FileSource implements Source {
   readonly place: string;
   readonly fd: number;
   #stats: BigIntStats;
-  /** Written so recently that another write might leave the same times. */
+  /** Written so recently that another write could leave the same times. */
   #isFresh: boolean;
   /** Last modification, in milliseconds since 1970, rounded. */
   readonly mtime: number;
-  /** Nanoseconds to add to it. */
+  /** Nanoseconds to add to `mtime`. */
   readonly nanos: number | undefined;
   /** Permission bits; undefined on Windows. */
   readonly mode: number | undefined;
@@ -59,12 +59,12 @@ export class FileSource implements Source {
     return Number(this.#stats.size);
   }
 
-  /** Whether it has other hard links. */
+  /** Whether the file has other hard links. */
   get isLinked(): boolean {
     return this.#stats.nlink > 1n;
   }
 
-  /** Whether it has holes. */
+  /** Whether the file has holes. */
   get sparse(): boolean {
     const { size, blocks } = this.#stats;
     return size - blocks * 512n >= BLOCK;
@@ -75,7 +75,7 @@ export class FileSource implements Source {
     this.#isFresh = isFresh(this.#stats);
   }
 
-  /** Computed on demand: most files of a large folder are already stored and need none. */
+  /** Computed on demand: most files of a large folder are already stored and do not need it. */
   get identity(): string {
     return identityOf(this.#stats);
   }
@@ -86,7 +86,7 @@ export class FileSource implements Source {
   }
 
   static async open(path: string): Promise<FileSource> {
-    // O_NONBLOCK: opening a pipe must not wait for a writer.
+    // O_NONBLOCK keeps a pipe without a writer from blocking.
     const fd = openSync(diskPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(fd, { bigint: true });

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { diskPath } from './disk-path.ts';
 
-/** Makes a folder and its parents. Node's own `recursive` never returns if a parent allows no new entries, as in /proc. @public */
+/** Creates a folder and its parents. Node's `recursive` option never returns if a parent allows no new entries, as in /proc. @public */
 export function makeLocalFolder(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = resolve(path); !isFolder(at); at = dirname(at)) missing.push(at);
@@ -10,13 +10,13 @@ export function makeLocalFolder(path: string, mode = 0o777): void {
     try {
       mkdirSync(diskPath(folder), { mode });
     } catch (error) {
-      // Another process may have made it in the meantime.
+      // Another process may have created it in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isFolder(folder)) throw error;
     }
   }
 }
 
-/** @throws ENOTDIR if there is a file */
+/** @throws ENOTDIR if the path is a file */
 function isFolder(path: string): boolean {
   const stats = statSync(diskPath(path), { throwIfNoEntry: false });
   if (stats && !stats.isDirectory()) {

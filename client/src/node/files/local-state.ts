@@ -5,7 +5,7 @@ import { exactTime } from './times.ts';
 
 export type LocalState = 'absent' | 'same' | 'other';
 
-/** Compares a local file with a remote one, by size and by time to the millisecond. @public */
+/** Compares a local file with a remote one by size and by time in milliseconds. @public */
 export function localState(path: string, { size, mtime }: Pick<Metadata, 'size' | 'mtime'>): LocalState {
   const stats = lstatSync(diskPath(path), { bigint: true, throwIfNoEntry: false });
   if (!stats) return 'absent';

@@ -4,34 +4,34 @@ import { diskPath } from './disk-path.ts';
 
 const NANOS_IN_MS = 1_000_000;
 
-/** Time of the last modification, as in the metadata. @public */
+/** Time of the last modification, in the form of the metadata. @public */
 export type KeptTime = Pick<AttributesChange, 'mtime' | 'nanos'>;
 
-/** Converts a system time without losing precision. @public */
+/** Converts a time from the file system without losing precision. @public */
 export function exactTime(mtimeNs: bigint): { mtime: number; nanos?: number } {
   const mtime = Math.round(Number(mtimeNs) / NANOS_IN_MS);
   const nanos = Number(mtimeNs - BigInt(mtime) * BigInt(NANOS_IN_MS));
   return nanos === 0 ? { mtime } : { mtime, nanos };
 }
 
-/** Compares two times; only to the millisecond if the kept one has no `nanos`. @public */
+/** Compares two times, to the millisecond only if the stored one has no `nanos`. @public */
 export function isSameTime(kept: KeptTime, { mtime, nanos = 0 }: KeptTime): boolean {
   return kept.mtime === mtime && (kept.nanos === undefined || kept.nanos === nanos);
 }
 
 interface Calls {
-  /** Both return 0, or -1 on failure. */
+  /** Both functions return 0, or -1 on failure. */
   futimens(fd: number, times: Uint8Array): number;
   utimensat(folder: number, path: Uint8Array, times: Uint8Array, flags: number): number;
 }
 
-/** Functions of the C library. Node's own take seconds as a double, which is only exact to 200 ns. */
+/** Functions of the C library. Node's own functions take seconds as a double, which is exact to 200 ns only. */
 let calls: Calls | null | undefined;
 
 function loadCalls(): Calls | null {
   if (process.platform !== 'linux' && process.platform !== 'darwin') return null;
   const { emitWarning } = process;
-  // Node prints a warning about experimental modules on standard error, which belongs to the command.
+  // Suppress Node's warning about experimental modules: it would appear in the error output of a command.
   process.emitWarning = () => {};
   try {
     const { dlopen } = process.getBuiltinModule('node:ffi');
@@ -65,7 +65,7 @@ export function setTime(fd: number, time: KeptTime): void {
   if (time.mtime === undefined) return;
   calls ??= loadCalls();
   if (calls?.futimens(fd, timespecs(time)) === 0) return;
-  // As a Date: Node takes a negative number, a time before 1970, for the current time.
+  // Pass a Date: Node replaces a negative number, a time before 1970, with the current time.
   futimesSync(fd, new Date(), new Date(time.mtime));
 }
 

@@ -5,13 +5,13 @@ import { dirname } from 'node:path';
 import { SzafaError } from '../../errors.ts';
 import { makeLocalFolder } from '../files/folders.ts';
 
-/** Replaces a file atomically, also if the power fails. */
+/** Replaces a file atomically. A power failure leaves the old or the new content, never a mix. */
 export const writeAtomic = (path: string, data: Uint8Array | string): Promise<void> =>
   write(path, data, (temporary) => rename(temporary, path));
 
 /**
- * Writes a file only if there is none, and returns whether it did. On a disk without hard links, such as FAT, this is not atomic: a
- * reader may find a part of the file, and must treat it as damaged, not as absent.
+ * Writes a file only if it does not exist, and returns whether it did. Not atomic on a disk without hard links, such as FAT: a reader may
+ * see a partial file, and must treat it as damaged, not as absent.
  */
 export async function writeIfAbsent(path: string, data: Uint8Array | string): Promise<boolean> {
   try {
@@ -45,7 +45,7 @@ async function write(
   }
 }
 
-/** Writes a new file durably, or removes it again. Throws EEXIST if there is one. */
+/** Writes a new file and syncs it; removes it again on failure. Throws EEXIST if the file exists. */
 async function writeNew(path: string, data: Uint8Array | string): Promise<void> {
   const created = await open(path, 'wx', 0o600);
   try {
@@ -58,7 +58,7 @@ async function writeNew(path: string, data: Uint8Array | string): Promise<void> 
   }
 }
 
-/** Creates a private file for SQLite. Does not open an existing one, since closing it would end this process's locks on it. */
+/** Creates a private file for SQLite. Never opens an existing file: closing it would release this process's locks on it. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -70,12 +70,12 @@ export function createPrivateFile(path: string): void {
 
 /**
  * Reads a whole file.
- * @returns undefined if there is none
- * @throws SzafaError with code `in-the-way` if it is not a file @public
+ * @returns undefined if the file does not exist
+ * @throws SzafaError with code `in-the-way` if the path is not a file @public
  */
 export async function readIfPresent(path: string): Promise<Buffer | undefined> {
   try {
-    // O_NONBLOCK: opening a pipe must not wait for a writer.
+    // O_NONBLOCK keeps a pipe without a writer from blocking.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     if (!(await handle.stat()).isFile()) throw notAFile(path);
     return await handle.readFile();
@@ -86,6 +86,6 @@ export async function readIfPresent(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Codes for a socket, and for a symbolic link to itself. */
+/** Error codes for a socket, and for a symbolic link to itself. */
 const UNOPENABLE = new Set(['ENXIO', 'ELOOP']);
 const notAFile = (path: string) => new SzafaError('in-the-way', `${path} is in the way: it is not a file`);

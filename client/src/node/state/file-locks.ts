@@ -11,13 +11,13 @@ const ALIVE = '.alive';
 const ATTEMPTS = 10;
 const DATABASE = {
   timeout: 5000,
-  // After a power failure. No process has survived it, so no lock is lost.
+  // Damage follows a power failure. No process survives that, so replacing the file loses no lock.
   damaged: new Set<number>([SQLITE.corrupt, SQLITE.notADatabase]),
   schema: `CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`,
 };
 
-/** Keeps objects that hold locks reachable: garbage collection of one would end its locks. */
+/** Keeps objects with locks reachable: garbage collection would close their databases and release the locks. */
 const holding = new Set<FileLocks>();
 
 interface Work {
@@ -28,9 +28,9 @@ interface Work {
 }
 
 /**
- * Locks that processes share through a folder. They are rows of a database, each with a holder. A holder keeps a file of its own locked
- * by SQLite, since Node has no file locks. The system releases that lock when the process ends, so a row whose holder's file can be
- * locked belongs to nobody.
+ * Locks that processes share through a folder. Each lock is a database row with the name of its holder. Every holder keeps its own file
+ * locked by SQLite, since Node has no file locks. The system releases that lock when the process ends, so a row is stale if its holder's
+ * file can be locked.
  */
 export class FileLocks implements TransferLocks {
   readonly #folder: string;
@@ -111,7 +111,7 @@ export class FileLocks implements TransferLocks {
     });
   }
 
-  /** Calls of one turn of the event loop share a transaction: there may be thousands of small files. */
+  /** Collects the calls of one turn of the event loop in one transaction: there may be thousands of small files. */
   #enqueue(run: Work['run'], onCommit = () => {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#queue.length === 0) setImmediate(() => this.#work());
@@ -142,7 +142,7 @@ export class FileLocks implements TransferLocks {
     return new SzafaError('journal', `the journal ${this.#folder} cannot be used (${words})`, { cause });
   }
 
-  /** Prepares a statement once: preparing takes longer than running, and every file locks and unlocks. */
+  /** Caches prepared statements: preparing takes longer than running, and every file locks and unlocks. */
   #statement(db: DatabaseSync, text: string): StatementSync {
     let statement = this.#statements.get(text);
     statement ??= db.prepare(text);
@@ -157,13 +157,13 @@ export class FileLocks implements TransferLocks {
     return this.#db;
   }
 
-  /** Returns the name of this process's locked file, and creates it if needed. */
+  /** Returns the name of this process's locked file, creating it if needed. */
   #holder(): string {
     for (let attempt = 1; !this.#alive; attempt++) {
       const name = `${randomBytes(8).toString('hex')}${ALIVE}`;
       createPrivateFile(join(this.#folder, name));
       const lock = lockFile(join(this.#folder, name));
-      // Before it was locked, another process may have removed it as abandoned.
+      // Another process may have removed the file as stale before it was locked.
       if (lock && existsSync(join(this.#folder, name))) this.#alive = { name, lock };
       else if (attempt === ATTEMPTS) throw new Error('no lock');
       else lock?.close();
@@ -172,7 +172,7 @@ export class FileLocks implements TransferLocks {
     return this.#alive.name;
   }
 
-  /** Whether the process of this file still runs; removes the file if not. */
+  /** Whether the process that holds this file still runs; removes the file if not. */
   #lives(name: string): boolean {
     const path = join(this.#folder, name);
     if (name === this.#alive?.name) return true;
@@ -193,7 +193,7 @@ export class FileLocks implements TransferLocks {
   }
 }
 
-/** Returns undefined if another process, or another object in this one, has locked the file. */
+/** Locks a file. Returns undefined if another process, or another object in this one, has locked it. */
 function lockFile(path: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {

@@ -4,12 +4,12 @@ import type { HeaderCache, HeaderCaches, Listed } from '../../transfers/download
 import { namedFile } from './pins.ts';
 import { inTransaction, openLocalDatabase, removeDatabase, SQLITE, sqliteCode } from './sqlite.ts';
 
-/** At two kilobytes each. Beyond this number the oldest are dropped. */
+/** Each takes two kilobytes. Beyond this number the oldest are dropped. */
 const MOST_HEADERS = 200_000;
 const BATCH = 1000;
 const DAMAGED: ReadonlySet<number> = new Set([SQLITE.error, SQLITE.corrupt, SQLITE.notADatabase]);
 const DATABASE = {
-  // The work of another process is worth more than this cache.
+  // Give up soon rather than delay work: this is only a cache.
   timeout: 200,
   damaged: DAMAGED,
   schema: `CREATE TABLE IF NOT EXISTS headers (
@@ -24,19 +24,19 @@ export interface FileHeadersOptions {
 
 /** @public */
 export interface FileHeaders extends HeaderCaches {
-  /** Writes what is not saved yet. */
+  /** Writes headers that are not saved yet. */
   close(): void;
 }
 
 /**
- * Identifies the record that a header belongs to, by a digest, since a plain name is private. It includes the directory: if another
- * device moves a file with a plain name, nothing else in the list changes.
+ * Identifies the record that a header belongs to. It is a digest because a plain name is private. It includes the directory because
+ * nothing else in the list changes if another device moves a file with a plain name.
  */
 function markOf({ file_name, sha256, dir_id }: Listed): string {
   return hash('sha256', `${sha256} ${dir_id ?? 0} ${file_name}`, 'base64url');
 }
 
-/** Caches the sealed headers of one server's accounts, one file for each account. @public */
+/** Caches the sealed headers of one server's accounts, in one file per account. @public */
 export function fileHeaders(folder: string, server: string, options: FileHeadersOptions = {}): FileHeaders {
   const opened: ReturnType<typeof headerFile>[] = [];
   return {
@@ -52,7 +52,7 @@ export function fileHeaders(folder: string, server: string, options: FileHeaders
   };
 }
 
-/** One SQLite file. New headers are written in batches, and after the first error this process works without the cache. */
+/** Opens one SQLite file. Writes new headers in batches. After the first error, this process works without the cache. */
 function headerFile(path: string, most: number): HeaderCache & { close(): void } {
   let db: DatabaseSync | undefined;
   let select: StatementSync | undefined;
@@ -66,14 +66,14 @@ function headerFile(path: string, most: number): HeaderCache & { close(): void }
       db ??= openLocalDatabase(path, DATABASE);
       return work(db);
     } catch (error) {
-      // If another process is writing, only this call goes without the cache.
+      // If another process is writing, only this call is skipped.
       isBroken = sqliteCode(error) !== SQLITE.busy;
       if (DAMAGED.has(sqliteCode(error))) removeDatabase(path);
       return undefined;
     }
   };
 
-  /** Reads of one turn of the event loop share a lock: there may be thousands of small files. */
+  /** Runs all reads of one turn of the event loop under one lock: there may be thousands of small files. */
   const beginRead = (db: DatabaseSync) => {
     if (isReading) return;
     db.exec('BEGIN');
@@ -95,7 +95,7 @@ function headerFile(path: string, most: number): HeaderCache & { close(): void }
     const rows = unsaved;
     unsaved = [];
     write((db) => {
-      // Replacing gives a new rowid, so the lowest are the oldest.
+      // Replacing a row gives it a new rowid, so the lowest rowids are the oldest.
       const insert = db.prepare(
         'INSERT OR REPLACE INTO headers (file_id, dir_id, mark, params) VALUES (?, ?, ?, ?)',
       );

@@ -9,7 +9,7 @@ import { FileLocks } from './file-locks.ts';
 const ENDING = '.journal';
 const ENTRY = /^[0-9a-f]{64}\.journal$/;
 
-/** Keeps unfinished transfers in a folder, one file each, with locks for the processes that share it. @public */
+/** Keeps unfinished transfers in a folder, one file each, with locks among the processes that share the folder. @public */
 export function fileJournal(folder: string): Journal & { locks: TransferLocks } {
   const pathOf = (key: string) => join(folder, key + ENDING);
   const appends = new Map<string, ReturnType<typeof createAppender>>();
@@ -26,14 +26,14 @@ export function fileJournal(folder: string): Journal & { locks: TransferLocks } 
       await rm(pathOf(key), { force: true });
     },
     async keys() {
-      const names = await readdir(folder).catch(() => []); // no folder: no transfer was ever begun
+      const names = await readdir(folder).catch(() => []); // no folder: no transfer was ever started
       return names.filter((name) => ENTRY.test(name)).map((name) => name.slice(0, -ENDING.length));
     },
     locks: new FileLocks(folder),
   };
 }
 
-/** Collects records while the disk is busy, and writes them together: several volumes are sealed in the time of one write. */
+/** Collects records while the disk is busy and writes them together: several volumes are sealed during one write. */
 function createAppender(path: string): (record: Uint8Array) => Promise<void> {
   let waiting: Uint8Array[] = [];
   let last = Promise.resolve();
@@ -55,7 +55,7 @@ function createAppender(path: string): (record: Uint8Array) => Promise<void> {
 
 async function append(path: string, records: Uint8Array): Promise<void> {
   try {
-    // Without O_CREAT: records without a beginning are useless. O_NONBLOCK: a pipe must not block.
+    // No O_CREAT: records are useless without the start of the entry. O_NONBLOCK keeps a pipe from blocking.
     const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
     await using handle = await open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
     await handle.writeFile(records);

@@ -1,4 +1,4 @@
-/** What this machine remembers of servers and accounts, one file each, without secrets. */
+/** Files in which this machine remembers servers and accounts. They contain no secrets. */
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { RevStores } from '../../files/seen-revs.ts';
 import type { ContactPin, ContactStores } from '../../sharing/contacts.ts';
 import { readIfPresent, writeAtomic, writeIfAbsent } from './atomic-file.ts';
 
-/** Returns the path of the file that belongs to these names. */
+/** Returns the path of the file for these names. */
 export function namedFile(folder: string, kind: string, names: string[], extension = 'json'): string {
   const id = createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 32);
   return join(folder, `${kind}-${id}.${extension}`);
@@ -18,7 +18,7 @@ export function namedFile(folder: string, kind: string, names: string[], extensi
 const areTexts = (...values: unknown[]) => values.every((value) => typeof value === 'string');
 const lineOf = (json: object) => `${JSON.stringify(json)}\n`;
 
-/** Reads a JSON file. A damaged one is an error: ignoring it would forget what it protects from. */
+/** Reads a JSON file. Throws if it is damaged: ignoring that would drop the protection that the pin gives. */
 async function readPin<T>(path: string, check: (json: T) => T | undefined): Promise<T | undefined> {
   const text = await readIfPresent(path);
   if (!text) return undefined;
@@ -53,7 +53,8 @@ const PIN_FILE = /^keys-[0-9a-f]{32}\.json$/;
 
 /**
  * Keeps the pins of servers and key bags in a folder.
- * @param onDamaged called for a damaged file of another account; one of the account itself throws a SzafaError with code `pins` @public
+ * @param onDamaged called for a damaged file of another account; a damaged file of the account itself throws a SzafaError with code
+ * `pins` @public
  */
 export function filePins(folder: string, server: string, onDamaged?: (path: string) => void): Pins {
   const load = (path: string) => readPin(path, checkPin);
@@ -106,7 +107,7 @@ function checkContact({ serviceId, username, contact, digest, verified }: Contac
   return isSound ? { serviceId, username, contact, digest, verified } : undefined;
 }
 
-/** Keeps the public keys of other accounts, as pins, in a folder. @public */
+/** Keeps pins of other accounts' public keys in a folder. @public */
 export function fileContacts(folder: string): ContactStores {
   return {
     of(username, serviceId) {
@@ -133,7 +134,7 @@ export function fileContacts(folder: string): ContactStores {
   };
 }
 
-/** Beyond this number the oldest are dropped. */
+/** Beyond this number the oldest entries are dropped. */
 const MOST_REVS = 200_000;
 
 function parseRevs(text: Uint8Array): [string, number][] {
@@ -145,7 +146,7 @@ function parseRevs(text: Uint8Array): [string, number][] {
   }
 }
 
-/** Keeps the highest `rev` of renamed files, one file for each account. @public */
+/** Keeps the highest `rev` of renamed files, in one file per account. @public */
 export function fileRevs(folder: string, server: string): RevStores {
   return {
     of(username) {
@@ -154,7 +155,7 @@ export function fileRevs(folder: string, server: string): RevStores {
       return {
         load,
         async save(revs) {
-          // Another process may have seen later ones in the meantime.
+          // Another process may have saved later revs in the meantime.
           const all = await load();
           for (const [fileId, rev] of revs) all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));
           await writeAtomic(path, JSON.stringify(Object.fromEntries([...all].slice(-MOST_REVS))));

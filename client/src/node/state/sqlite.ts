@@ -10,14 +10,14 @@ export const SQLITE = { error: 1, busy: 5, corrupt: 11, notADatabase: 26 } as co
 export const sqliteCode = (error: unknown) => (error as { errcode?: number }).errcode ?? 0;
 
 export interface LocalDatabaseOptions {
-  /** How long to wait for another process. */
+  /** Milliseconds to wait for another process. */
   timeout: number;
   schema: string;
-  /** Codes that mean damage; a damaged file is replaced. */
+  /** Error codes that mean a damaged file, which is then replaced. */
   damaged: ReadonlySet<number>;
 }
 
-/** Opens a private database that processes share, unsynced: its content need not survive a power failure. */
+/** Opens a private database that processes share. Not synced: its content need not survive a power failure. */
 export function openLocalDatabase(path: string, options: LocalDatabaseOptions): DatabaseSync {
   makeLocalFolder(dirname(path), 0o700);
   try {
@@ -45,7 +45,7 @@ function connect(path: string, { timeout, schema }: LocalDatabaseOptions): Datab
   }
 }
 
-/** Runs `work` in a transaction that writes. */
+/** Runs `work` in a write transaction. */
 export function inTransaction(db: DatabaseSync, work: () => void): void {
   db.exec('BEGIN IMMEDIATE');
   try {

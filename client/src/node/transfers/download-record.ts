@@ -24,15 +24,15 @@ const NONE = new Uint8Array(NOTE_BYTES);
 /** Losing a second of a download in a power failure is cheap; writing the journal for every volume is not. */
 const EVERY_MS = 1000;
 
-/** A volume on disk: sealing it with this salt must give this digest. */
+/** Describes a volume on disk: sealing it with this salt must give this digest. */
 export interface StoredVolume {
   salt: Bytes;
   digest: Bytes;
 }
 
-/** Only files of this name are deleted, whatever a journal says. */
+/** Only files of this name are ever deleted, even if a journal names another one. */
 const PART_NAME = /^\.szafa-[0-9a-f]{16}\.part$/;
-/** Begins the journal entry of a download; that of an upload begins with a length. */
+/** Starts the journal entry of a download; the entry of an upload starts with a length. */
 const MARK = utf8('szafa download\n');
 
 /** A download that can be resumed. @public */
@@ -46,7 +46,7 @@ export interface UnfinishedDownload {
   size: number;
   /** Path of the part file. */
   part: string;
-  /** Bytes in complete volumes. */
+  /** Bytes in volumes that are complete. */
   stored: number;
 }
 
@@ -96,8 +96,8 @@ function splitEntry(
 export type DownloadRecord = ReturnType<typeof downloadRecord>;
 
 /**
- * Remembers which volumes of a download are on disk, by salt and digest, which are no secrets. A resumed download does not trust it:
- * each volume is sealed again from the file, and must have the digest of the upload.
+ * Records which volumes of a download are on disk, by salt and digest; neither is secret. A resumed download does not trust the record:
+ * it seals each volume from the file again and requires the digest of the upload.
  */
 export function downloadRecord(
   remote: RemoteFile<ReadableHeader>,
@@ -109,7 +109,7 @@ export function downloadRecord(
   const { name: path, size } = remote.metadata;
   const key = createHash('sha256').update(`download\0${part}\0${header.totalSha256}`).digest('hex');
   const used = layout.count > 1 ? journal : undefined;
-  /** The volumes on disk; the caller adds those that it has written. */
+  /** The volumes on disk; the caller adds each volume that it has written. */
   const volumes: (StoredVolume | undefined)[] = new Array(layout.count).fill(undefined);
   let written = Date.now();
 
@@ -126,14 +126,14 @@ export function downloadRecord(
     volumes,
     save,
 
-    /** Loads the notes of an earlier download, if there are any. */
+    /** Loads the record of an earlier download, if there is one. */
     async load(): Promise<Uint8Array | undefined> {
       const entry = await used?.load(key);
       const notes = entry && splitEntry(entry)?.notes;
       return notes?.length === layout.count * NOTE_BYTES ? notes : undefined;
     },
 
-    /** Verifies the volumes that an earlier download has noted, and returns their number. */
+    /** Verifies the volumes that an earlier download has recorded, and returns the number of valid ones. */
     async verify(notes: Uint8Array, file: PartFile): Promise<number> {
       const { fileId, fileKey } = header;
       const source = FileSource.of(file.path, file.fd);

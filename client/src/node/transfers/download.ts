@@ -32,24 +32,24 @@ const sync = promisify(fsync);
 
 export interface DownloadOptions extends StreamOptions {
   /**
-   * Remembers which volumes are stored, so that a later call fetches only the others, and keeps two processes from writing the same
-   * file. Needs one with locks, as `fileJournal` has.
+   * Records which volumes are stored, so that a later call fetches only the others, and keeps two processes from writing the same file.
+   * Works only with a journal that has locks, such as `fileJournal`.
    */
   journal?: Journal | undefined;
-  /** Replace a file that is already there. */
+  /** Replace an existing file. */
   overwrite?: boolean | undefined;
-  /** Called if another process downloads the same file to the same path, before waiting for it. */
+  /** Called before waiting for another process that downloads the same file to the same path. */
   onWait?: (() => void) | undefined;
 }
 
 export interface DownloadResult {
-  /** Volumes that an earlier call has stored. */
+  /** Number of volumes that an earlier call has stored. */
   resumed: number;
-  /** Another process has written the same file: this call wrote nothing. */
+  /** Another process has written the same file, and this call wrote nothing. */
   there: boolean;
 }
 
-/** There is a file at the target path, and `overwrite` is not set. @public */
+/** The target path exists, and `overwrite` is not set. @public */
 export class TargetExistsError extends SzafaError {
   override name = 'TargetExistsError';
 
@@ -59,9 +59,9 @@ export class TargetExistsError extends SzafaError {
 }
 
 /**
- * Downloads a file. It gets its final name only when every volume is verified. Until then it is a hidden file in the same folder, which
- * stays after a lost connection (with a journal) and is deleted after any other error.
- * @throws TargetExistsError if there is a file at `path` and `overwrite` is not set; TamperedError, ApiError or NetworkError @public
+ * Downloads a file. Until every volume is verified, the content is in a hidden file in the target folder. With a journal that file stays
+ * after a lost connection; after any other error it is deleted.
+ * @throws TargetExistsError if `path` exists and `overwrite` is not set; TamperedError, ApiError or NetworkError @public
  */
 export async function downloadToFile(
   remote: RemoteFile<ReadableHeader>,
@@ -72,7 +72,7 @@ export async function downloadToFile(
   const target = resolve(path);
   if (!overwrite) refuseExisting(target);
   const locks = journal?.locks;
-  // The name is unique to this journal, or random without locks, so that no other process writes to it.
+  // The name is unique to this journal, or random without locks, so that no other process writes to the file.
   const part = partPath(target, remote, (await locks?.id()) ?? randomBytes(8).toString('hex'));
   if (!locks) return writeFile(remote, target, part, options);
   const lock = downloadLock(part);
@@ -155,7 +155,7 @@ async function fetchMissing(
   await withVolumeMemory(layout, options, (parallel) => forEach(missing, parallel, fetch));
 }
 
-/** Whether a later call can continue: all volumes so far are right, and the rest may still come. */
+/** Whether a later call can continue: the stored volumes are correct, and the error may pass. */
 function isResumable(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted || error instanceof NetworkError) return true;
   return error instanceof ApiError && (error.status === 401 || error.status === 429 || error.status >= 500);
@@ -196,12 +196,12 @@ async function moveInPlace(
   return false;
 }
 
-/** Codes of a disk without hard links, or of a file with too many. */
+/** Error codes of a disk without hard links, or of a file with too many. */
 const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 
 function renameToNew(part: string, target: string): void {
   try {
-    linkSync(diskPath(part), diskPath(target)); // unlike rename it fails if the target exists
+    linkSync(diskPath(part), diskPath(target)); // unlike rename, link fails if the target exists
     unlinkSync(diskPath(part));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

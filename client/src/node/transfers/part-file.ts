@@ -18,31 +18,31 @@ import { diskPath } from '../files/disk-path.ts';
 
 const writeAsync = promisify(write);
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** Not defined on every system. */
+/** Undefined on some systems. */
 const O_DIRECT: number | undefined = constants.O_DIRECT;
 const O_DSYNC: number | undefined = constants.O_DSYNC;
 const PAGE = 4096;
 const ZEROS = Buffer.alloc(PAGE);
-/** For less, O_DIRECT costs more than copying into the page cache. */
+/** For smaller writes, O_DIRECT costs more than copying into the page cache. */
 const LEAST_DIRECT = 1024 * 1024;
-/** Up to this size a write is done before a thread would have woken up; such a file is written and synced in one call. */
+/** Up to this size, writing here is faster than waking a thread. A file of at most this size is written and synced in one call. */
 const MOST_AT_ONCE = 256 * 1024;
-/** Mode of the file until it is complete. */
+/** Mode of the file until the download is complete. */
 const PRIVATE = 0o600;
 
 /**
- * A download that is not complete, written in any order. Large volumes bypass the page cache if the file system allows it: copying a
- * gigabyte into it costs more than decrypting it, and the disk would only start at the end.
+ * An incomplete download. Its volumes are written in any order. Large volumes bypass the page cache if the file system allows it: copying
+ * a gigabyte into the cache costs more than decrypting it, and the disk would only start writing at the end.
  */
 export class PartFile {
   readonly path: string;
   readonly fd: number;
-  /** Every write is synced. */
+  /** Whether every write is synced. */
   readonly syncs: boolean;
-  /** A descriptor with O_DIRECT; null if the file system has none. */
+  /** A descriptor with O_DIRECT; null if the file system does not support it. */
   #direct: number | null | undefined;
   readonly #sparse: boolean;
-  /** The file has only bytes that this process wrote. */
+  /** Whether the file contains only bytes that this process wrote. */
   readonly #isNew: boolean;
 
   constructor(path: string, size: number, { resume = false, sparse = false }: PartOptions = {}) {
@@ -53,7 +53,7 @@ export class PartFile {
     const left = resume ? openExisting(path, flags) : undefined;
     this.#isNew = left === undefined;
     this.fd = left ?? openNew(path, flags);
-    // Extends the file by a hole at its end, and cuts off what an earlier download left after it.
+    // Sets the final size: adds a hole at the end, or removes bytes that an earlier download left there.
     if (sparse) ftruncateSync(this.fd, size);
   }
 
@@ -64,7 +64,7 @@ export class PartFile {
     await writeAll(this.fd, bytes.subarray(direct), position + direct, this.syncs);
   }
 
-  /** Leaves out blocks of zeros if the file already has zeros there. */
+  /** Skips blocks of zeros if the file already has zeros there. */
   async #writeSparse(bytes: Uint8Array, position: number): Promise<void> {
     const blockEnd = (at: number) => Math.min(bytes.length, at + PAGE - ((position + at) % PAGE));
     const isHole = (at: number, end: number) =>
@@ -108,15 +108,15 @@ export class PartFile {
 }
 
 interface PartOptions {
-  /** Continue a file that an earlier download left, if it is safe to use. */
+  /** Continue the file of an earlier download, if it is safe to use. */
   resume?: boolean;
-  /** Make holes of blocks of zeros. */
+  /** Turn blocks of zeros into holes. */
   sparse?: boolean | undefined;
 }
 
 const isZero = (block: Uint8Array) => ZEROS.compare(block, 0, block.length, 0, block.length) === 0;
 
-/** Requires memory of the pool, which is aligned to pages. */
+/** Whether a write can use O_DIRECT, which needs the page-aligned memory of the pool. */
 function canBypass({ buffer, byteOffset, length }: Uint8Array, position: number): boolean {
   const onPage = buffer instanceof SharedArrayBuffer && buffer.growable && byteOffset % PAGE === 0;
   return onPage && position % PAGE === 0 && length >= LEAST_DIRECT;
@@ -125,8 +125,8 @@ function canBypass({ buffer, byteOffset, length }: Uint8Array, position: number)
 const isOwn = ({ uid }: Stats) => uid === (process.geteuid?.() ?? uid);
 
 /**
- * Creates the file, and removes an old one only if it belongs to this user. In a shared folder, the plaintext must neither follow a
- * link nor go into a file that somebody else created and can read.
+ * Creates the file. Removes an existing one only if it belongs to this user: in a shared folder, plaintext must neither follow a link nor
+ * go into a file that another user created and can read.
  */
 function openNew(path: string, flags: number): number {
   const left = lstatSync(diskPath(path), { throwIfNoEntry: false });
@@ -141,11 +141,11 @@ function openNew(path: string, flags: number): number {
   }
 }
 
-/** Opens the file of an earlier download; undefined if others can have written to it. */
+/** Opens the file of an earlier download; undefined if another user may have written to it. */
 function openExisting(path: string, flags: number): number | undefined {
   let fd: number;
   try {
-    fd = openSync(diskPath(path), flags | O_NONBLOCK); // does not wait if it is a pipe
+    fd = openSync(diskPath(path), flags | O_NONBLOCK); // do not block on a pipe
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ELOOP' || code === 'EACCES' || code === 'ENXIO') return undefined;
@@ -164,7 +164,7 @@ function notOwn(path: string): SzafaError {
   return new SzafaError('not-own', `${path} is in the way and is not yours`);
 }
 
-/** Opens the same file with O_DIRECT; null if the file system refuses, or the path now names another file. */
+/** Opens the same file with O_DIRECT; null if the file system refuses, or if the path now names another file. */
 function openDirect(path: string, own: number): number | null {
   if (O_DIRECT === undefined) return null;
   try {

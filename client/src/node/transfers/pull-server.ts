@@ -14,14 +14,14 @@ export interface PullHostOptions {
   /** Address to listen on; by default the local address of a connection to `server`. */
   host?: string | undefined;
   port?: number | undefined;
-  /** URL under which the server reaches this machine, if it is a different one. */
+  /** URL at which the server reaches this machine, if it differs from the address to listen on. */
   address?: string | undefined;
 }
 
-/** Longer than the server waits for a silent peer. */
+/** Longer than the server waits for a silent client. */
 const STALLED_MS = 60_000;
 
-/** Lets a server fetch volumes over HTTP from this machine; each transfer has its own port and token. @public */
+/** Lets a server fetch volumes from this machine over HTTP. Each transfer has its own port and token. @public */
 export function pullHost(options: PullHostOptions): PullHost {
   return { serve: (transferId, supply) => serve(options, transferId, supply) };
 }
@@ -32,12 +32,12 @@ async function serve(options: PullHostOptions, transferId: string, supply: Volum
   const server = http.createServer((request, response) => {
     answer(request, response, { transferId, token, count: supply.layout.count }, cache).catch(
       (error: Error) => {
-        // The server sees a broken response; the uploader gets the reason from `failure`.
+        // The server sees an aborted response; the uploader gets the reason from `failure`.
         response.destroy(error);
       },
     );
   });
-  // The server opens many connections, and some are idle for a while.
+  // The server opens many connections, and some of them stay idle for a while.
   server.keepAliveTimeout = 30_000;
   const host = options.host ?? (await localAddress(options.server));
   await listen(server, options.port ?? 0, host);
@@ -122,9 +122,9 @@ async function answer(
   }
   const isWanted = () => !response.closed;
   await cache.use(idx, isWanted, async (bytes) => {
-    if (!isWanted()) return; // closed while the volume was being sealed
+    if (!isWanted()) return; // the connection closed while the volume was being sealed
     response.writeHead(range ? 206 : 200, headers);
-    // A peer that stops reading must not hold the memory forever.
+    // A client that stops reading must not hold the memory forever.
     response.setTimeout(STALLED_MS, () => response.destroy());
     await new Promise<void>((resolve) => {
       response.once('close', resolve);

@@ -7,17 +7,17 @@ interface CachedVolume {
   readers: number;
 }
 
-/** Limit of all cached volumes together, unless a single one is larger. */
+/** Limit for all cached volumes together, unless a single one is larger. */
 const MOST_BYTES = 192 * 1024 * 1024;
 
 export type VolumeCache = ReturnType<typeof volumeCache>;
 
 /**
- * Sealed volumes that several connections read. Volumes with readers stay; the others stay while they fit, since the parts of a volume
- * are requested one after the other. A connection beyond the server's own limit of parallel downloads waits.
+ * Caches sealed volumes that several connections read. Volumes with readers stay. Others stay while they fit, since a volume is requested
+ * part by part. A connection waits if it exceeds the memory limit or the server's own limit of parallel downloads.
  */
 export function volumeCache(supply: VolumeSupply) {
-  /** The most recently used last. */
+  /** Least recently used first. */
   const volumes = new Map<number, CachedVolume>();
   const waiting: (() => void)[] = [];
   let failure: Error | undefined;
@@ -42,18 +42,18 @@ export function volumeCache(supply: VolumeSupply) {
       if (volume.readers > 0) continue;
       volumes.delete(idx);
       bytes -= sizeOf(idx);
-      await volume.sealed?.then(({ release }) => release()).catch(() => {}); // a failed one has no memory
+      await volume.sealed?.then(({ release }) => release()).catch(() => {}); // a failed volume holds no memory
     }
   };
 
   return {
     sizeOf,
-    /** Why a volume could not be sealed: the file changed, or cannot be read. */
+    /** Returns the error of a volume that could not be sealed because the file changed or cannot be read. */
     failure: () => failure,
 
     /**
      * Waits for memory, seals the volume if needed, and calls `work` with its bytes.
-     * @param isWanted false if the connection ended in the meantime
+     * @param isWanted false if the connection has closed in the meantime
      */
     async use(
       idx: number,
@@ -81,7 +81,7 @@ export function volumeCache(supply: VolumeSupply) {
       }
     },
 
-    /** Waits for volumes that are being sealed, and releases all. Call it when no connection is left. */
+    /** Waits for volumes that are being sealed, and releases everything. Call it after all connections are closed. */
     async clear(): Promise<void> {
       for (const volume of volumes.values()) volume.readers = 0;
       await trim(0);

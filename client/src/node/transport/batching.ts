@@ -2,19 +2,19 @@ import { type BatchedFile, headers as headerNames, limits, pathOf, routes } from
 import type { TransportRequest, TransportResponse } from '../../http/transport.ts';
 import type { NodeTransport } from './transport.ts';
 
-/** Larger files are fast enough alone, and would make the others wait. */
+/** Larger files are sent alone: batching gains them little, and they would delay the others. */
 const SMALL_BYTES = 256 * 1024;
-/** Body size of one batch: a lost connection means sending all of it again. */
+/** Size limit of one batch: after a lost connection all of it is sent again. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** While one batch is answered, the next is sent, and a third collects files. */
+/** While one batch awaits its answer, the next is sent, and a third collects files. */
 const PARALLEL = 2;
 
-/** Statuses for a whole batch after which each file is sent alone. */
+/** Statuses of a batch after which each file is sent alone. */
 const SEND_ALONE = new Set([400, 403, 404, 405, 409, 411, 413]);
-/** Statuses after which this server, or a proxy before it, gets no batch again. */
+/** Statuses after which no batch is sent to this server again: it, or a proxy in front of it, does not support batches. */
 const NEVER_BATCH = new Set([404, 405, 413]);
 
-/** A file of one volume that waits to be sent. */
+/** A single-volume file that waits to be sent. */
 interface QueuedFile {
   request: TransportRequest;
   body: Uint8Array;
@@ -26,14 +26,14 @@ interface QueuedFile {
 }
 
 /**
- * Sends small files together if several wait at the same time: one request costs both sides less than many. Each caller still sees a
- * request of its own, with its response, progress and cancellation, so each file is retried alone under its transfer id.
+ * Sends small files together if several are waiting: one request costs both sides less than many. Each caller still sees its own request,
+ * with its own response, progress and cancellation, so each file is retried alone under its transfer id.
  */
 export function batching(transport: NodeTransport): NodeTransport {
   let queue: QueuedFile[] = [];
-  /** Memory of earlier bodies. */
+  /** Memory of earlier bodies, for reuse. */
   const spare: ArrayBuffer[] = [];
-  /** Servers that take no batches. */
+  /** Servers that do not support batches. */
   const unable = new Set<string>();
   let running = 0;
   let isScheduled = false;
@@ -55,7 +55,7 @@ export function batching(transport: NodeTransport): NodeTransport {
     };
     signal?.addEventListener('abort', abort, { once: true });
     queue.push(queued);
-    // Files of one turn of the event loop go together.
+    // Collects the files of one turn of the event loop.
     if (!isScheduled)
       setImmediate(() => {
         isScheduled = false;
@@ -162,7 +162,7 @@ function batchRequest(some: QueuedFile[], body: Uint8Array): TransportRequest {
   };
 }
 
-/** Reports the bytes of the whole batch to the files that they belong to. */
+/** Returns a function that divides the bytes sent for a batch among its files. */
 function progressOf(some: QueuedFile[], total: number): (bytes: number) => void {
   let moved = 0;
   let end = total - some.reduce((sum, { file }) => sum + file.size, 0);
@@ -180,7 +180,7 @@ function progressOf(some: QueuedFile[], total: number): (bytes: number) => void 
   };
 }
 
-/** Returns a response for each file, as if it had been sent alone; undefined if the answer has another form. */
+/** Returns one response per file, as if each had been sent alone; undefined if the answer has another form. */
 function splitAnswer({ header, body }: TransportResponse, count: number): TransportResponse[] | undefined {
   let files: unknown;
   try {

@@ -5,11 +5,11 @@ import { mostBytes, type TransportRequest, type TransportResponse } from '../../
 
 const HEAD_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
-/** Less than servers keep an idle connection. */
+/** Shorter than servers keep an idle connection. */
 const IDLE_MS = 4_000;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE']);
 
-/** This exchange needs a full HTTP client. */
+/** Thrown if an exchange needs a full HTTP client. */
 export class FallbackNeeded extends Error {}
 
 interface Head {
@@ -26,11 +26,11 @@ function closedEarly(): NetworkError {
 /** A connection that reads directly into the target memory. */
 class Connection {
   readonly socket: Socket;
-  /** Has served a request, and has been idle since: the server may have closed it. */
+  /** Has served a request and been idle since, so the server may have closed it. */
   used = false;
-  /** For response heads, and body bytes that arrive with them. */
+  /** Buffer for response heads, and for body bytes that arrive with them. */
   readonly scratch = Buffer.allocUnsafeSlow(HEAD_BYTES);
-  /** Target of the next read. It is set before the previous read returns. */
+  /** Target of the next read. It must be set before the previous read returns. */
   next: Uint8Array = this.scratch;
   onBytes: ((length: number) => void) | undefined;
   onEnd: ((error: Error) => void) | undefined;
@@ -52,9 +52,9 @@ class Connection {
 }
 
 /**
- * HTTP without TLS, with a fraction of the work of node:http, which is most of the work for a small file: one write for each request, and
- * the system reads the response into its target. It understands only responses with a Content-Length. For a server that responds
- * otherwise, node:http is used from then on.
+ * HTTP without TLS, at a fraction of the cost of node:http, which dominates for small files. Each request is one write, and the system
+ * reads the response directly into its target. Supports only responses with a Content-Length; a server that responds otherwise gets
+ * node:http from then on.
  */
 export class PlainHttp {
   readonly #idle = new Map<string, Connection[]>();
@@ -68,7 +68,7 @@ export class PlainHttp {
   }
 
   async exchange(url: URL, request: TransportRequest): Promise<TransportResponse> {
-    // The server reads a connection faster if it carries nothing but volumes.
+    // The server reads a connection faster if it carries only volumes.
     const isVolume = request.method === 'PUT' && request.body instanceof Uint8Array;
     const pool = isVolume ? `volumes ${url.host}` : url.host;
     const idle = this.#idle.get(pool) ?? [];
@@ -78,7 +78,7 @@ export class PlainHttp {
     connection ??= new Connection(url);
     try {
       const response = await exchange(connection, url, request);
-      // The caller reuses the body's memory as soon as this returns, so nothing may be left to send.
+      // The caller reuses the body's memory as soon as this returns, so the socket must not hold unsent data.
       const unsent = connection.socket.writableLength > 0;
       if (unsent || response.header('connection')?.toLowerCase() === 'close') {
         connection.socket.destroy();
@@ -111,7 +111,7 @@ async function exchange(
 ): Promise<TransportResponse> {
   const { signal, quietMs, body: outgoing } = request;
   signal?.throwIfAborted();
-  // Counts sent bytes for an upload, received bytes otherwise.
+  // Without a request body, `onBytes` counts received bytes; otherwise `send` counts sent ones.
   const onBytes = outgoing === undefined ? request.onBytes : undefined;
   let filled = 0;
   let head: Head | undefined;
@@ -192,7 +192,7 @@ function requestHead(url: URL, { method, headers }: TransportRequest, length: nu
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
   for (const name in headers) {
     const line = `${name}: ${headers[name]}`;
-    // A line break would begin another header.
+    // A line break would start another header.
     if (/[^\x20-\x7e]/.test(line)) throw new FallbackNeeded('a header that node:http has to look at');
     head += `${line}\r\n`;
   }

@@ -10,15 +10,15 @@ import { http, https } from './http.ts';
 import { FallbackNeeded, PlainHttp } from './plain-http.ts';
 
 export interface NodeTransportOptions {
-  /** Connections to keep open. */
+  /** Maximum number of node:http connections per server. */
   connections?: number | undefined;
-  /** Awaited for every piece of a volume, sent or received; see `rateLimit`. */
+  /** Awaited for every piece of a body, sent or received; see `rateLimit`. */
   throttle?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 /** @public */
 export interface NodeTransport extends Transport {
-  /** Ends the kept connections. */
+  /** Closes idle connections. */
   close(): void;
 }
 
@@ -35,7 +35,7 @@ const CONNECT = new Set([
 const CERTIFICATE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
 const NOT_HTTP = /^(HPE_|EPROTO$|ERR_SSL_)/;
 
-/** Sends requests over kept connections, by `PlainHttp` if it can and by node:http otherwise. @public */
+/** Sends requests over persistent connections, with `PlainHttp` where possible and node:http otherwise. @public */
 export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets: options.connections ?? 16, scheduling: 'lifo' } as const;
   const agents = new Map<string, HttpAgent>();
@@ -68,7 +68,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
   return Object.assign(transport, { close });
 }
 
-/** Lets node:http repeat a GET. Other requests fail, and are repeated by the rules for retries. */
+/** Lets node:http repeat a GET. Other requests fail, and the caller's retry policy decides. */
 function fallBack({ method }: TransportRequest): (error: Error) => undefined {
   return (error) => {
     if (!(error instanceof FallbackNeeded)) throw error;
@@ -89,7 +89,7 @@ function exchange(
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const headers = bytes ? { ...request.headers, 'content-length': bytes.length } : request.headers;
   return new Promise((resolveNow, rejectNow) => {
-    // The caller reuses the body's memory as soon as this settles, so nothing may be left to send.
+    // The caller reuses the body's memory as soon as this settles, so the request must not hold unsent data.
     const stopSending = () => {
       if (bytes && !outgoing.writableFinished) outgoing.destroy();
     };
@@ -155,7 +155,7 @@ async function receive(
   const whole = known ? (into?.(declared) ?? new Uint8Array(declared)) : undefined;
   const parts: Uint8Array[] = [];
   let length = 0;
-  // Events instead of iteration: at a gigabyte per second, a promise for each 64 KiB is measurable.
+  // Uses events instead of iteration: at a gigabyte per second, a promise for each 64 KiB is measurable.
   await new Promise<void>((resolve, reject) => {
     let turn = Promise.resolve();
     response.on('data', (part: Uint8Array) => {
@@ -170,7 +170,7 @@ async function receive(
       wanted?.(part.length);
       if (!throttle) return;
       response.pause();
-      // Parsed data still arrives after the pause, so the waits are queued.
+      // Data that was already parsed still arrives after the pause, so the waits are chained.
       turn = turn.then(() => throttle(part.length)).then(() => void response.resume());
       turn.catch(reject);
     });

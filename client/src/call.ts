@@ -1,4 +1,4 @@
-/** Calls any route of the server by its name; paths, parameters, bodies and answers are typed by the table of routes. */
+/** Calls any route of the server by name. The route table provides the types of parameters, bodies and answers. */
 import {
   DIGEST_BYTES,
   findMismatch,
@@ -31,7 +31,7 @@ export interface ApiOptions {
   token?: string | undefined;
   transport?: Transport | undefined;
   retry?: Partial<RetryPolicy> | undefined;
-  /** Called before each wait for another attempt. */
+  /** Called before each wait for a retry. */
   onRetry?: ((error: Error, waitMs: number) => void) | undefined;
 }
 
@@ -40,15 +40,15 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Options of calls that carry a volume. */
+/** Options of calls that transfer a volume. */
 export interface VolumeOptions extends CallOptions {
-  /** Called with body bytes as they leave or arrive; negative if an attempt failed. */
+  /** Called with body bytes as they are sent or received; negative if an attempt failed. */
   onBytes?: ((bytes: number) => void) | undefined;
-  /** Memory for an answer of known length, instead of new memory. */
+  /** Provides memory for an answer of known length. */
   into?: ((length: number) => Uint8Array) | undefined;
 }
 
-/** Bytes `from` to before `to`. @public */
+/** Bytes from `from` up to but not including `to`. @public */
 export interface ByteRange {
   from: number;
   to: number;
@@ -63,7 +63,7 @@ type Body<N extends RouteName> = Table[N] extends { optionalBody: true }
 /** The request of a route. @public */
 export type RouteRequest<N extends RouteName> = VolumeOptions & {
   range?: ByteRange | undefined;
-  /** Limit for the answer, for routes that answer with a volume. */
+  /** Limit for the answer of routes that return a volume. */
   maxBytes?: number;
 } & IfPresent<keyof RouteParams<N>, { params: RouteParams<N> }> &
   IfPresent<RouteBody<N>, Body<N>> &
@@ -74,7 +74,7 @@ export type RouteRequest<N extends RouteName> = VolumeOptions & {
 type RequestArguments<N extends RouteName> =
   Record<never, never> extends RouteRequest<N> ? [request?: RouteRequest<N>] : [request: RouteRequest<N>];
 
-/** A request of any route, as `send` reads it. */
+/** A request of any route, in the form that `send` uses. */
 interface AnyRequest extends VolumeOptions {
   params?: Record<string, string | number>;
   query?: Record<string, string | number | undefined>;
@@ -86,11 +86,11 @@ interface AnyRequest extends VolumeOptions {
 }
 
 interface Traits {
-  /** A second attempt would report the success of the first as a conflict: repeated only if the server cannot have acted. */
+  /** Retry only if the server cannot have acted: a second attempt would report the success of the first as a conflict. */
   once?: boolean;
-  /** If an attempt got no answer, "not found" on the next one means that the first had worked. */
+  /** If an attempt got no answer, a 404 for the next one means that the first succeeded. */
   removes?: true;
-  /** The answer is long, and is used while it arrives. */
+  /** The answer is long and is processed while it arrives. */
   streams?: true;
   timeoutMs?: number;
   maxBytes?: number;
@@ -99,15 +99,15 @@ interface Traits {
 const JSON_BYTES = 64 * 1024 * 1024;
 const QUIET_MS = 60_000;
 const LONG_MS = 10 * QUIET_MS;
-/** The slowest connection on which a volume does not time out. */
+/** The slowest connection that can transfer a volume without a timeout. */
 const SLOW_BYTES_PER_MS = 16;
 const DIGESTS = { maxBytes: limits.volumesPerFile * DIGEST_BYTES };
-/** A thumbnail in base64, its header, and the JSON around them. */
+/** Size of a thumbnail in base64, its header, and the JSON around them. */
 const READ_THUMBNAIL_BYTES = limits.thumbnailBytes * 1.5 + limits.encParamsBase64Bytes + 1024;
 
 /**
- * All other calls may be repeated: they read, or end in the same state. A second `init` leaves at most an empty transfer,
- * which the server removes; an upload lost to one lost answer would be worse.
+ * Routes that need special handling. All others may be retried: they only read, or lead to the same state. A repeated `init` leaves at
+ * most an empty transfer, which the server removes.
  */
 const traits: Partial<Record<RouteName, Traits>> = {
   register: { once: true },
@@ -159,8 +159,8 @@ export class Api {
 
   /**
    * Calls a route that answers with JSON.
-   * @param name of the route in the table, as `createDir`
-   * @returns the answer, which obeys the schema of the route
+   * @param name the route's name in the table, such as `createDir`
+   * @returns the answer, validated by the schema of the route
    * @throws ApiError if the server refuses, NetworkError without an answer, UnexpectedAnswerError for any other answer
    */
   async call<N extends JsonRouteName>(name: N, ...request: RequestArguments<N>): Promise<RouteAnswer<N>> {
@@ -176,12 +176,12 @@ export class Api {
     throw this.unexpected(response, `unexpected JSON (${name}${wrong === '' ? '' : `: ${wrong}`})`);
   }
 
-  /** The error for an answer that this server never gives. */
+  /** Creates the error for an answer that a szafa server never gives. */
   unexpected({ status }: TransportResponse, what: string): UnexpectedAnswerError {
     return new UnexpectedAnswerError(this.server, status, what);
   }
 
-  /** Calls any route, and returns its answer as it came. */
+  /** Calls any route and returns the raw answer. */
   send<N extends RouteName>(name: N, ...[request]: RequestArguments<N>): Promise<TransportResponse> {
     const { signal, into, onBytes, ...call }: AnyRequest = request ?? {};
     const { once = false, removes, streams, ...trait }: Traits = traits[name] ?? {};
@@ -243,10 +243,10 @@ function queryText(query: AnyRequest['query'] = {}): string {
 export const hasStatus = (error: unknown, ...statuses: number[]): error is ApiError =>
   error instanceof ApiError && statuses.includes(error.status);
 
-/** Whether the server does not know the route: it is older, or another implementation of the specified interface. */
+/** Whether the server does not know the route: it is older, or another implementation of the protocol. */
 export const isUnknownRoute = (error: unknown): error is ApiError => hasStatus(error, 404, 405);
 
-/** The headers by which a visitor shows that they know a link. */
+/** Headers by which a visitor proves that they know a link. */
 export const linkHeaders = (access: string, ticket?: string) => ({
   [headerNames.shareAccess]: access,
   [headerNames.shareTicket]: ticket,

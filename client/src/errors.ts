@@ -13,7 +13,10 @@ export {
   WrongPasswordError,
 } from '@szafa/format';
 
-/** It is under a retired master key: made by somebody who has that key, or by a device that did not know the new one. @public */
+/**
+ * The item is under a retired master key: it was written by someone who has that key, or by a device that did not know the new one.
+ * @public
+ */
 export class RetiredKeyError extends TamperedError {
   override name = 'RetiredKeyError';
   readonly epoch: number;
@@ -24,7 +27,7 @@ export class RetiredKeyError extends TamperedError {
   }
 }
 
-/** A link opens nothing: it has `expired`, is `used up`, has `ended`, or is `unknown` to the server. @public */
+/** A link no longer works: it has `expired`, is `used up`, has `ended`, or is `unknown` to the server. @public */
 export class LinkOverError extends SzafaError {
   override name = 'LinkOverError';
   readonly why: string;
@@ -35,13 +38,13 @@ export class LinkOverError extends SzafaError {
   }
 }
 
-/** An account has other public keys than before: it is a new account of that name, or the server lies. @public */
+/** An account has different public keys than before: it is a new account of that name, or the server lies. @public */
 export class ContactChangedError extends SzafaError {
   override name = 'ContactChangedError';
   readonly username: string;
-  /** Of the keys that the server returns now. */
+  /** Fingerprint of the keys that the server returns now. */
   readonly fingerprint: string;
-  /** Whether the keys before were compared. */
+  /** Whether the user had verified the previous keys. */
   readonly wasVerified: boolean;
 
   constructor(username: string, fingerprint: string, wasVerified: boolean) {
@@ -58,7 +61,7 @@ const FACTOR_ERRORS = {
   passkey: ['wrong-passkey', 'the passkey was not accepted'],
 } as const;
 
-/** A second factor is missing, wrong or was used before. @public */
+/** A second factor is missing, wrong, or was used before. @public */
 export class FactorError extends SzafaError {
   override name = 'FactorError';
   /** The factors that the server accepts. */
@@ -87,7 +90,7 @@ export class KeysChangedError extends SzafaError {
   }
 }
 
-/** A change of the account failed, and nothing was changed. @public */
+/** A change to the account failed; nothing was changed. @public */
 export class UnchangedError extends SzafaError {
   override name = 'UnchangedError';
 
@@ -96,7 +99,7 @@ export class UnchangedError extends SzafaError {
   }
 }
 
-/** A change of the account got no answer, and it is unknown whether it was made: repeat the call to find out. @public */
+/** A change to the account got no answer, so it may or may not have been made: repeat the call to find out. @public */
 export class UnsettledError extends SzafaError {
   override name = 'UnsettledError';
 
@@ -114,7 +117,7 @@ export class LockedError extends SzafaError {
   }
 }
 
-/** The server knows the password, so it must not open the files too. @public */
+/** The passphrase equals the password. The server knows this password, so it must not open the files. @public */
 export class SameSecretError extends SzafaError {
   override name = 'SameSecretError';
 
@@ -126,7 +129,7 @@ export class SameSecretError extends SzafaError {
   }
 }
 
-/** This device knows keys of an account with that name; a new account would have others. @public */
+/** This device already knows keys of an account with that name; a new account would have different ones. @public */
 export class KnownAccountError extends SzafaError {
   override name = 'KnownAccountError';
 
@@ -136,12 +139,12 @@ export class KnownAccountError extends SzafaError {
 }
 
 /**
- * How a source differs from when it was opened. After 'grown' and 'touched' the bytes that were read may be unchanged: read them again.
- * 'touched': only the inode's time differs, or it is too recent to show a change. @public
+ * How a source differs from when it was opened. 'touched' means that only the ctime differs, or that it is too recent to rule out a
+ * change. After 'grown' and 'touched' the bytes that were read may be unchanged: read them again to find out. @public
  */
 export type FileChange = 'changed' | 'grown' | 'touched' | 'removed';
 
-/** The source changed since it was opened; the key of that upload is never used again. @public */
+/** The source changed since it was opened. The file key of that upload is never used again. @public */
 export class FileChangedError extends SzafaError {
   override name = 'FileChangedError';
   readonly change: FileChange;
@@ -151,13 +154,13 @@ export class FileChangedError extends SzafaError {
     this.change = change;
   }
 
-  /** Whether the bytes that were read may still be there. */
+  /** Whether the bytes that were read may be unchanged. */
   get mayBeKept(): boolean {
     return this.change === 'grown' || this.change === 'touched';
   }
 }
 
-/** The path is taken by a file or folder, or a part of it by a file. @public */
+/** The path is taken by a file or folder, or one of its parents is a file. @public */
 export class ExistsError extends SzafaError {
   override name = 'ExistsError';
   readonly paths: readonly string[];
@@ -168,7 +171,7 @@ export class ExistsError extends SzafaError {
   }
 }
 
-/** These files were changed, moved or removed elsewhere, or do not exist; nothing was done to them. @public */
+/** These files do not exist, or were changed, moved or removed elsewhere. This call did not change them. @public */
 export class ConflictError extends SzafaError {
   override name = 'ConflictError';
   readonly paths: readonly string[];
@@ -207,7 +210,7 @@ const kinds: Record<number, ApiErrorKind> = {
   507: 'no-space',
 };
 
-/** The server refused. @public */
+/** The server refused the request. @public */
 export class ApiError extends SzafaError {
   override name = 'ApiError';
   readonly status: number;
@@ -239,10 +242,10 @@ export class ApiError extends SzafaError {
   }
 }
 
-/** For a file that another device keeps changing. */
+/** Creates the error for a file that another device keeps changing. */
 export const changedAgain = () => new SzafaError('other-upload', 'another device keeps changing it');
 
-/** Not a szafa server answered: a proxy's page, a login portal, another program. @public */
+/** The answer did not come from a szafa server but from a proxy, a login portal or another program. @public */
 export class UnexpectedAnswerError extends SzafaError {
   override name = 'UnexpectedAnswerError';
   readonly status: number;
@@ -257,7 +260,7 @@ export class UnexpectedAnswerError extends SzafaError {
   }
 }
 
-/** The answer is longer than allowed; it was cut off, and is not requested again. @public */
+/** The answer is longer than allowed. It was cut off, and is not requested again. @public */
 export class TooLongError extends SzafaError {
   override name = 'TooLongError';
 
@@ -266,11 +269,11 @@ export class TooLongError extends SzafaError {
   }
 }
 
-/** No answer. `sent` is false only if the server certainly saw nothing of the request. @public */
+/** No answer. `sent` is false only if the request certainly did not reach the server. @public */
 export class NetworkError extends SzafaError {
   override name = 'NetworkError';
   readonly sent: boolean;
-  /** The certificate was refused: trying again is useless. */
+  /** The certificate was refused, so retrying is useless. */
   readonly certificate: boolean;
 
   constructor(message: string, options: ErrorOptions & { sent?: boolean; certificate?: boolean } = {}) {

@@ -1,4 +1,7 @@
-/** Runs `work` over all items, at most `parallel` at once; the first error stops the taking of new ones. @public */
+/**
+ * Runs `work` for all items, at most `parallel` at once. After the first error, starts no more items and throws it once the running ones
+ * have ended. @public
+ */
 export async function forEach<T>(
   items: Iterable<T>,
   parallel: number,
@@ -22,7 +25,7 @@ export async function forEach<T>(
     }
   };
   const lanes: Promise<void>[] = [];
-  // Most often there are fewer items than lanes, thousands of times over.
+  // There are often fewer items than `parallel`, so start no more loops than needed.
   do lanes.push(lane());
   while (lanes.length < parallel && !isOver);
   await Promise.all(lanes);
@@ -33,12 +36,12 @@ export function* range(from: number, to: number): Generator<number> {
   for (let i = from; i <= to; i++) yield i;
 }
 
-/** Lanes for volumes of this size, so that what is in flight stays within a bound. */
+/** Returns how many volumes of this size to process at once, within a limit of bytes in flight. */
 export function concurrencyFor(volumeSize: number, wish: number, mostBytes = 128 * 1024 * 1024): number {
   return Math.max(1, Math.min(wish, Math.floor(mostBytes / Math.max(1, volumeSize))));
 }
 
-/** Waits for what others wait for as well; who gives up leaves it to them. */
+/** Awaits a shared promise; aborting stops only this caller. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

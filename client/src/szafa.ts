@@ -15,8 +15,8 @@ import { Api } from './call.ts';
 import { AccountSharing } from './sharing/account-sharing.ts';
 
 /**
- * One account on one server. The methods are inherited: the account's own from accounts/account.ts, those of its files from
- * files/account-files.ts, those of sharing from sharing/account-sharing.ts. @public
+ * One account on one server. The methods are inherited from accounts/account.ts, files/account-files.ts and sharing/account-sharing.ts.
+ * @public
  */
 export class Szafa extends AccountSharing {
   /**
@@ -38,8 +38,7 @@ export class Szafa extends AccountSharing {
   }
 
   /**
-   * Continues a session by its token. With a KEK no request is made. Without a KEK and without a secret, only
-   * calls that need no keys work.
+   * Continues a saved session. With a KEK this sends no request. Without a KEK or a secret, only calls that need no keys work.
    * @throws WrongPasswordError at the first use of the keys if the secret does not open them
    */
   static async open(options: ConnectOptions, saved: SavedSession): Promise<Szafa> {
@@ -47,26 +46,24 @@ export class Szafa extends AccountSharing {
   }
 
   /**
-   * Sets a new password and a new recovery key by means of the current recovery key, and logs in. All sessions
-   * of the account end.
-   * @throws WrongPasswordError if the name or the recovery key is wrong; UnchangedError or UnsettledError if
-   * the answer was lost
+   * Sets a new password and a new recovery key by means of the current recovery key, and logs in. All earlier sessions of the account end.
+   * @throws WrongPasswordError if the name or the recovery key is wrong; UnchangedError or UnsettledError if the answer was lost
    */
   static async recover(options: ConnectOptions, recovery: Recovery): Promise<Szafa> {
     return new Szafa(options, await recover(options, recovery));
   }
 
   /**
-   * Returns the challenge for a passkey that logs in without name and password.
-   * @throws ApiError 404 if the server offers no passkeys
+   * Returns the challenge for a login by passkey, without name and password.
+   * @throws ApiError 404 if the server does not support passkeys
    */
   static passkeyChallenge(options: ConnectOptions): Promise<PasskeyRequest> {
     return new Api(options).call('passkeyChallenge', { signal: options.signal });
   }
 
   /**
-   * Logs in with a passkey that opens the keys; no name is needed.
-   * @throws WrongPasswordError if the passkey opens no account here
+   * Logs in with a passkey that opens the keys; needs no name.
+   * @throws WrongPasswordError if the passkey opens no account on this server
    */
   static async loginWithPasskey(options: ConnectOptions, passkey: EnteringPasskey): Promise<Szafa> {
     return new Szafa(options, await loginWithPasskey(options, passkey));

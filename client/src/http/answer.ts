@@ -2,14 +2,14 @@ import { headers } from '@szafa/protocol';
 import { ApiError, SzafaError, UnexpectedAnswerError } from '../errors.ts';
 import type { TransportResponse } from './transport.ts';
 
-/** Replaces a lost answer, if the next attempt finds that the item is already removed. */
+/** Stands for a lost answer if the next attempt finds that the item is already removed. */
 export const GONE: TransportResponse = {
   status: 200,
   header: () => undefined,
   body: new TextEncoder().encode('{"ok":true}'),
 };
 
-/** Returns the address without a trailing slash. */
+/** Validates a server address. Returns it without a trailing slash. */
 export function checkServer(server: string): string {
   let url: URL;
   try {
@@ -37,7 +37,7 @@ export function parseJson(response: TransportResponse, server: string): Record<s
   throw new UnexpectedAnswerError(server, response.status, 'unexpected JSON');
 }
 
-/** Turns an answer other than 2xx into an error. */
+/** Converts an answer other than 2xx to an error. */
 export function errorOf(response: TransportResponse, server: string): Error {
   const after = Number(response.header('retry-after') ?? Number.NaN);
   const retryAfter = Number.isFinite(after) ? Math.min(Math.max(after, 0), 300) : undefined;
@@ -45,7 +45,7 @@ export function errorOf(response: TransportResponse, server: string): Error {
   try {
     if (response.body.length > 0) body = parseJson(response, server);
   } catch (error) {
-    // A gateway in front of the server answers with a page of its own when it is busy.
+    // A busy gateway in front of the server answers with its own page.
     if (response.status < 500 && response.status !== 429) return error as Error;
   }
   const outOfScope = /\binsufficient_scope\b/.test(response.header('www-authenticate') ?? '');

@@ -1,15 +1,15 @@
 const PART_BYTES = 256 * 1024;
-/** Enough for the bodies that are read at the same time. */
+/** Enough for bodies that are read at the same time. */
 const MOST_SPARE = 8;
 const spare: ArrayBuffer[] = [];
-/** Streams being read. Chromium collects a stream that only its reader refers to, and reading then never ends. */
+/** Streams being read. Chromium collects a stream that only its reader refers to, and reads then never finish. */
 const reading = new Set<ReadableStream>();
 
 type Body = ReadableStream<Uint8Array<ArrayBuffer>>;
 
 /**
- * Yields a body as it arrives. Each part is valid until the next is requested: if the browser can, all are read into the
- * same memory, since new memory for each would be collected too late during large downloads.
+ * Yields the parts of a body as they arrive. Each part is valid only until the next one is requested: where the browser supports it, all
+ * parts share the same memory, since new memory for each would be collected too late during large downloads.
  */
 export async function* partsOf(body: Body): AsyncGenerator<Uint8Array, void> {
   const reader = readerOf(body);
@@ -32,7 +32,7 @@ export async function* partsOf(body: Body): AsyncGenerator<Uint8Array, void> {
 interface Reader {
   read(): Promise<ReadableStreamReadResult<Uint8Array>>;
   cancel(): Promise<void>;
-  /** Makes its memory available to others. */
+  /** Returns the memory for reuse. */
   giveBack(): void;
 }
 

@@ -3,7 +3,7 @@ import { ApiError, NetworkError } from '../errors.ts';
 export interface RetryPolicy {
   /** How long to retry, from the first failure of a call. */
   forMs: number;
-  /** Wait before the second attempt; doubled for each further one. */
+  /** Wait before the second attempt; doubled for each later one. */
   baseMs: number;
   capMs: number;
 }
@@ -11,9 +11,9 @@ export interface RetryPolicy {
 export const defaultRetry: RetryPolicy = { forMs: 120_000, baseMs: 250, capMs: 8_000 };
 
 const PASSING = new Set([408, 429, 500, 502, 503, 504]);
-/** Statuses that mean that the server has not acted. */
+/** Statuses that guarantee that the server has not acted. */
 const UNTOUCHED = new Set([429, 503]);
-/** An internal error that persists is reported rather than waited for. */
+/** A persistent internal error is reported instead of retried. */
 const MOST_500 = 3;
 
 function mayRepeat(error: unknown, once: boolean, attempt: number): boolean {
@@ -40,14 +40,16 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 export interface RetryOptions {
   policy: RetryPolicy;
-  /** Only repeated if the server cannot have acted on it. */
+  /** Retry only if the server cannot have acted. */
   once: boolean;
   signal?: AbortSignal | undefined;
   /** Called before each wait. */
   onRetry?: ((error: Error, waitMs: number) => void) | undefined;
 }
 
-/** Exponential backoff with equal jitter: each wait is between half and all of the step. A longer Retry-After wins. */
+/**
+ * Retries with exponential backoff and equal jitter: each wait is between half of the step and the whole step. A longer Retry-After wins.
+ */
 export async function withRetry<T>(
   options: RetryOptions,
   attempt: (number: number) => Promise<T>,

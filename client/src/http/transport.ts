@@ -2,7 +2,7 @@ import type { RouteName } from '@szafa/protocol';
 import { NetworkError, SzafaError, TooLongError } from '../errors.ts';
 import { partsOf } from './body-parts.ts';
 
-/** One HTTP exchange with whole bodies; none is larger than a volume. @public */
+/** One HTTP exchange with complete bodies, none larger than a volume. @public */
 export interface TransportRequest {
   /** The call that this request carries, for transports that treat some calls differently. */
   call?: { server: string; name: RouteName; params?: Record<string, string | number> | undefined };
@@ -11,17 +11,17 @@ export interface TransportRequest {
   headers: Record<string, string>;
   body?: Uint8Array | string | undefined;
   signal?: AbortSignal | undefined;
-  /** A response body longer than this is cut off with a TooLongError; see `mostBytes`. */
+  /** Longest response body; a longer one is cut off with a TooLongError. See `mostBytes`. */
   maxBytes: number;
   /** Time for the whole exchange. */
   timeoutMs: number;
-  /** Longest time without any byte, for transports that can see it. */
+  /** Longest time without any byte, for transports that can observe it. */
   quietMs: number;
-  /** Use a new connection, since a kept one may be closing: for calls that must not be repeated. */
+  /** Use a new connection, for calls that must not be repeated: the server may be closing an idle one. */
   fresh?: boolean | undefined;
-  /** Memory for a successful body of known length, instead of new memory. */
+  /** Provides memory for a successful body of known length. */
   into?: ((length: number) => Uint8Array) | undefined;
-  /** Called with body bytes as they leave or arrive; negative if an attempt failed. */
+  /** Called with body bytes as they are sent or received; negative if an attempt failed. */
   onBytes?: ((bytes: number) => void) | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface TransportResponse {
 /** @throws NetworkError without an answer; the signal's reason if it was aborted @public */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** Limit for the body of a refusal, even if a shorter volume was requested. */
+/** Body limit of a refusal, even if a shorter volume was requested. */
 const REFUSAL_BYTES = 64 * 1024;
 
 /** Returns the longest body that an answer of this status may have. */
@@ -66,7 +66,7 @@ async function readBody(response: Response, request: TransportRequest): Promise<
   return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer());
 }
 
-/** The transport of browsers. @public */
+/** The default transport, based on `fetch`. @public */
 export const fetchTransport: Transport = async (request) => {
   const timeout = AbortSignal.timeout(request.timeoutMs);
   const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
@@ -82,8 +82,8 @@ export const fetchTransport: Transport = async (request) => {
       signal,
       // The bearer token must not reach another server.
       redirect: 'error',
-      // There are no cookies, but browsers use separate connections for requests without credentials, and the server
-      // reads a connection faster if it carries only volumes.
+      // There are no cookies, but browsers use separate connections for requests without credentials. The server reads a connection
+      // faster if it carries only volumes.
       credentials: isVolume ? 'omit' : 'same-origin',
       cache: 'no-store',
     });

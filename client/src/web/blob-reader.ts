@@ -1,9 +1,9 @@
 import { FileChangedError } from '../errors.ts';
 
-/** Being read. Chromium collects a stream that only its own reader knows of, and what waits for it then waits forever. */
+/** Streams being read. Chromium collects a stream that only its reader refers to, and reads then never finish. */
 const reading = new Set<ReadableStream>();
 
-/** Waits until at least `min` bytes are there, where the browser can; others give what they have. */
+/** A BYOB reader with `min`. Browsers that do not support `min` may return fewer bytes. */
 interface Reader {
   read(
     view: Uint8Array<ArrayBuffer>,
@@ -15,13 +15,13 @@ interface Reader {
 interface Opened {
   stream: ReadableStream;
   reader: Reader;
-  /** Where in the blob the stream goes on. */
+  /** Offset in the blob at which the stream continues. */
   position: number;
 }
 
 /**
- * Reads parts of a blob into memory that is used again, in one stream for as long as each begins where the one before ended: new
- * memory for every volume, and a pipe to the browser's process for every stream, cost as much as sealing does. @public
+ * Reads parts of a blob into reused memory. Keeps one stream open as long as each part starts where the previous one ended: allocating
+ * memory for every volume, and opening a pipe to the browser's process for every stream, costs as much as sealing. @public
  */
 export class BlobReader {
   readonly #blob: Blob;
@@ -32,7 +32,10 @@ export class BlobReader {
     this.#blob = blob;
   }
 
-  /** Reads to the beginning of the memory and gives it back; the buffer that was handed in is gone then. Calls take turns. */
+  /**
+   * Reads to the beginning of `memory` and returns it. The passed buffer is detached, so use the returned one. Concurrent calls are
+   * queued.
+   */
   read(offset: number, length: number, memory: ArrayBuffer): Promise<ArrayBuffer> {
     const turn = this.#last.then(() => this.#read(offset, length, memory));
     this.#last = turn.catch(() => this.close());
@@ -69,7 +72,7 @@ export class BlobReader {
     return filled;
   }
 
-  /** Undefined in a browser whose blobs cannot be read into given memory. */
+  /** Returns undefined if the browser cannot read blobs into given memory. */
   async #openAt(offset: number): Promise<Opened | undefined> {
     if (this.#opened?.position === offset) return this.#opened;
     await this.close();

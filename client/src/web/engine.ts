@@ -14,7 +14,7 @@ const NONCE = new Uint8Array(12);
 
 export type Argon2id = (secret: Bytes, salt: Bytes, params: KdfParams) => Promise<Bytes>;
 
-/** Argon2id in WebAssembly, loaded when it is first needed. @public */
+/** Argon2id in WebAssembly, loaded on first use. @public */
 export async function wasmArgon2id(secret: Bytes, salt: Bytes, params: KdfParams): Promise<Bytes> {
   const { argon2id } = await import('hash-wasm');
   const hash = await argon2id({
@@ -29,7 +29,7 @@ export async function wasmArgon2id(secret: Bytes, salt: Bytes, params: KdfParams
   return hash as Bytes;
 }
 
-/** Web Crypto hashes only what is in memory as a whole. */
+/** Hashes in WebAssembly: Web Crypto can only hash data that is completely in memory. */
 async function wasmHasher(): Promise<Hasher> {
   const { createSHA256 } = await import('hash-wasm');
   const hashing = (await createSHA256()).init();
@@ -42,7 +42,7 @@ export interface WebEngineOptions {
   discard?: Discard;
 }
 
-/** The format's primitives on Web Crypto: browsers, and everything else that has it. @public */
+/** Creates an engine that uses Web Crypto, for browsers and other runtimes. @public */
 export function webEngine(options: WebEngineOptions = {}): Engine {
   const { subtle } = globalThis.crypto;
   const aes = (key: Bytes, name: 'AES-GCM' | 'AES-CTR') =>

@@ -1,4 +1,4 @@
-/** The segments of a volume on Web Crypto, in memory that is there already. */
+/** Seals and opens the segments of a volume with Web Crypto, in existing memory. */
 import {
   type Bytes,
   lastOf,
@@ -9,7 +9,7 @@ import {
   type VolumeKey,
 } from '@szafa/format';
 
-/** Gets the memory of every result that was copied to its place. @public */
+/** Receives the memory of each cipher result after it was copied. @public */
 export type Discard = (result: ArrayBuffer) => void;
 
 const keep: Discard = () => {};
@@ -18,7 +18,7 @@ function paramsOf({ aad, isLast }: VolumeKey, length: number, j: number): AesGcm
   return { name: 'AES-GCM', iv: nonceOf(j, lastOf(length, j, isLast)), additionalData: aad };
 }
 
-/** What was opened; undefined when the tag did not fit. */
+/** Returns the opened bytes; undefined if the tag is wrong. */
 export async function unlessChanged(opened: Promise<ArrayBuffer>): Promise<Bytes | undefined> {
   try {
     return new Uint8Array(await opened);
@@ -28,7 +28,7 @@ export async function unlessChanged(opened: Promise<ArrayBuffer>): Promise<Bytes
   }
 }
 
-/** Seals into `memory`: head and segments. The plaintext may lie at the beginning of the same memory. @public */
+/** Seals head and segments into `memory`. The plaintext may be at the beginning of the same memory. @public */
 export async function sealInto(
   volume: VolumeKey,
   plain: Bytes,
@@ -38,7 +38,7 @@ export async function sealInto(
   const { subtle } = globalThis.crypto;
   const { length } = plain;
   const key = await subtle.importKey('raw', volume.key, 'AES-GCM', false, ['encrypt']);
-  // From the end, where a segment that has been sealed lies on none that is still to come.
+  // Start at the end: a sealed segment then never overwrites plaintext that is still to be sealed.
   for (let j = segmentsIn(length) - 1; j >= 0; j--) {
     const { from, to, offset } = segmentOf(length, j);
     const sealed = await subtle.encrypt(paramsOf(volume, length, j), key, plain.subarray(from, to));
@@ -48,7 +48,10 @@ export async function sealInto(
   memory.set(volume.head);
 }
 
-/** Opens a whole volume in place: the plaintext moves together at its beginning. Undefined, and no plaintext, when a tag does not fit. */
+/**
+ * Opens a whole volume in place: the plaintext moves to the beginning of `memory`. Returns undefined if a tag is wrong, and then `memory`
+ * is zeroed.
+ */
 export async function openInPlace(
   volume: VolumeKey,
   memory: Bytes,

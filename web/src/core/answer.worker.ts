@@ -1,4 +1,4 @@
-/** How a worker answers the calls of its page. */
+/** Answers the calls that a page makes to its worker. */
 import { ApiError, FactorError, LinkOverError, SzafaError, TamperedError } from '@szafa/client';
 import { RuleError } from '@szafa/protocol';
 import { RefusedError } from '../transfers/outlet.worker.ts';
@@ -14,14 +14,14 @@ const scope = globalThis as unknown as {
 export const post = (message: WorkerMessage, transfer: Transferable[] = []) =>
   scope.postMessage(message, transfer);
 
-/** A function for each of these calls; a port may come with one. */
+/** A function for each call. Its last argument is the port that came with the call, if any. */
 export type Handlers<C> = {
   [N in keyof C]: C[N] extends (...args: infer A) => infer R
     ? (...args: [...A, MessagePort?]) => Promise<R>
     : never;
 };
 
-/** An error as the page gets it. */
+/** Turns an error into a plain object that a message to the page can carry. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof ApiError) {
     const { code, message, status, retryAfter } = error;
@@ -43,10 +43,11 @@ export function faultOf(error: unknown): Fault {
     return { code: error.code, message: error.message };
   if (error instanceof RuleError) return { code: 'rule', message: error.message };
   const { name, message } = error as Error;
-  // Browsers word it like this. Argon2id is loaded when needed: the server may be gone by then, or have another version.
+  // A dynamic import failed, for example of Argon2id: the server is away, or runs another version by now. The browser's
+  // message is the only sign of that.
   if (name === 'TypeError' && /import(ed|ing) .*module/i.test(message))
     return { code: 'part-missing', message };
-  // Not every browser has the kinds of keys that sharing needs.
+  // The browser lacks a key algorithm that sharing needs.
   if (name === 'NotSupportedError') return { code: 'no-such-keys', message };
   return { code: name === 'AbortError' ? 'stopped' : 'unexpected', message };
 }

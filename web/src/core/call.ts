@@ -1,4 +1,4 @@
-/** The page's side of its worker. */
+/** Starts the page's worker and calls it. */
 
 import readerUrl from '../reader/main.ts?worker&url';
 import senderUrl from '../sender/sender.worker.ts?worker&url';
@@ -8,7 +8,7 @@ import type { AllCalls, CallMessage, CallName } from './bridge/calls.ts';
 import type { Fault, Progress, WorkerMessage } from './bridge/messages.ts';
 import { scriptPolicy } from './bridge/scripts.ts';
 
-/** A call that failed; `fault` says how, text.ts what to tell. */
+/** A failed call. `explain` in text/index.ts turns its `fault` into words. */
 export class CallError extends Error {
   override name = 'CallError';
   readonly fault: Fault;
@@ -36,10 +36,10 @@ const listeners = {
 };
 let workerUrl = appUrl;
 let worker: Worker | undefined;
-/** It has said something: its script is here. */
+/** The worker has sent a message, so its script was loaded. */
 let begun = false;
 let last = 0;
-/** The last call that was made for an account that has left. */
+/** Number of the last call made for an account that has signed out. */
 let disowned = 0;
 
 function started(): Worker {
@@ -58,7 +58,7 @@ function started(): Worker {
       } else answer?.resolve(data.value);
     }
   };
-  // Its script did not come, or cannot run: nothing would ever be answered. The next call tries again.
+  // The script could not be loaded or run, so no call would ever be answered. The next call starts a new worker.
   worker.onerror = () => {
     if (begun) return;
     worker = undefined;
@@ -73,12 +73,12 @@ export function listen(added: Partial<typeof listeners>): void {
   Object.assign(listeners, added);
 }
 
-/** Faults of earlier calls are not reported any more: they concern the previous account. */
+/** Stops reporting faults of earlier calls to the listener: they concern the previous account. */
 export function disown(): void {
   disowned = last;
 }
 
-/** Before the first call, on the pages for visitors: what a link leads to, and what a request does. */
+/** Must be called before the first call, on the pages behind a link or a request. */
 export function useVisitorWorker(at: 'link' | 'request'): void {
   workerUrl = at === 'link' ? visitorUrl : senderUrl;
 }
@@ -90,7 +90,7 @@ export function call<N extends CallName>(
   return callWith(undefined, name, ...args);
 }
 
-/** A call that hands a port over. */
+/** Makes a call and transfers a port with it. */
 export function callWith<N extends CallName>(
   port: MessagePort | undefined,
   name: N,

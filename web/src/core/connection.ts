@@ -1,4 +1,4 @@
-/** Whether the server can be reached. While it cannot, the page asks again by itself, so that the answer is never old. */
+/** Whether the server can be reached. While it cannot, the page polls until the server answers again. */
 import { computed, effect, signal } from '@preact/signals';
 import { notify } from './notices.ts';
 import { text } from './text/index.ts';
@@ -9,12 +9,12 @@ export const connected = computed(() => online.value && reachable.value);
 
 const AGAIN_MS = 1_000;
 const PATIENCE_MS = 5_000;
-/** Answers of a proxy whose server is away, and of a server whose stores do not answer. */
+/** Statuses of a proxy whose server is down, and of a server whose stores do not answer. */
 const AWAY = [502, 503, 504];
 
 const reconnectListeners: (() => void)[] = [];
 
-/** `act` is done whenever the server is there again. */
+/** Runs `act` each time the server can be reached again. */
 export function onReconnect(act: () => void): void {
   reconnectListeners.push(act);
 }

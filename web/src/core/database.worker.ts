@@ -9,23 +9,23 @@ import {
 } from '@szafa/client';
 import type { UnfinishedUpload } from './bridge/calls.ts';
 
-/** Stored between visits. The key is a CryptoKey that cannot be exported; journals are sealed. */
+/** The session that is stored between visits. Its key is a CryptoKey that cannot be exported. */
 export interface StoredSession {
   username: string;
   token: string;
   kek: CryptoKey;
-  /** The id of the passkey that the key is of, and not of the password. */
+  /** Id of the passkey that the key is derived from; absent if it is derived from the password. */
   passkey?: string;
 }
 
-/** The account whose journals are still stored. */
+/** The server ended the session, but the journals of this account are still stored. */
 interface EndedSession {
   username: string;
 }
 
-/** Stores cleared with a session. Pins stay: they hold no secret, not even a name, and protect the next session. */
+/** Stores cleared at sign-out. Pins stay: they contain no secrets or names, and protect the next session. */
 const OF_A_SESSION = ['session', 'journal', 'uploads'] as const;
-/** Unfinished uploads of visitors, which belong to no account: anyone with the link can resume them. */
+/** Unfinished uploads of visitors belong to no account: anyone with the link can resume them. */
 const OF_VISITORS = ['visitor-journal', 'visitor-uploads'] as const;
 const STORES = [...OF_A_SESSION, ...OF_VISITORS, 'pins', 'revs', 'contacts'] as const;
 type Store = (typeof STORES)[number];
@@ -34,7 +34,7 @@ const BLOCKED_MS = 3_000;
 
 let opening: Promise<IDBDatabase> | undefined;
 let isOpen = false;
-/** Other tabs let go of it at once; one that does not shows a page of before they did. */
+/** Another tab keeps the database open. Current tabs close it on `versionchange`; only an outdated page does not. */
 let isBlocked = false;
 
 function finished<T>(request: IDBRequest<T>): Promise<T> {
@@ -59,7 +59,7 @@ const forget = () => {
   isOpen = false;
 };
 
-/** Rejects while another tab blocks the database, so that the page can say so. */
+/** Rejects if another tab blocks the database, so that the page can tell the user to close that tab. */
 function unlessBlocked(waited: Promise<IDBDatabase>): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const timer = setInterval(() => {
@@ -69,7 +69,7 @@ function unlessBlocked(waited: Promise<IDBDatabase>): Promise<IDBDatabase> {
   });
 }
 
-/** With all stores, whichever page made the database: what it lacks is added, and what it has beside them stays. */
+/** Adds missing stores and keeps unknown ones: an older or newer version of the page may have created the database. */
 async function openWhole(version?: number): Promise<IDBDatabase> {
   const request = indexedDB.open('szafa', version);
   const lacks = (name: Store) => !request.result.objectStoreNames.contains(name);
@@ -81,7 +81,7 @@ async function openWhole(version?: number): Promise<IDBDatabase> {
   };
   const found = await finished(request);
   isBlocked = false;
-  // The page of another tab adds what this one does not know of: it would wait for this connection.
+  // A newer page in another tab wants to add stores, and waits until this connection is closed.
   found.onversionchange = () => {
     found.close();
     forget();
@@ -116,8 +116,8 @@ async function readAll<T>(store: Store, keys?: IDBKeyRange): Promise<T[]> {
 }
 
 /**
- * Writes what `change` makes of the stored value, in one transaction, since other tabs may write it too. If that is undefined, the
- * value stays. Returns what is stored then.
+ * Replaces the stored value by the result of `change`, unless that is undefined, and returns the value stored afterwards.
+ * One transaction reads and writes, because other tabs may write the same value.
  */
 async function update<T>(
   store: Store,
@@ -140,15 +140,15 @@ export const sessionStore = {
   session: () => read<StoredSession | EndedSession>('session', 'current'),
   keepSession: (session: StoredSession) => write('session', (objects) => objects.put(session, 'current')),
 
-  /** Replaces the session after a change of its password, unless another tab has signed out. */
+  /** Replaces the session after a password change, unless another tab has signed out. */
   renewSession: (session: StoredSession) =>
     update<StoredSession>('session', 'current', (found) =>
       found?.token === session.token ? session : undefined,
     ),
 
   /**
-   * Removes token and key; the rest waits for the same account: it is sealed, but for the names of unfinished uploads. Returns false if
-   * another tab has signed in again.
+   * Removes token and key. The journals, which are sealed, and the names of unfinished uploads stay for the next sign-in
+   * to the same account. Returns false if another tab has signed in again.
    */
   async endSession(token: string): Promise<boolean> {
     let isDone = false;
@@ -160,11 +160,14 @@ export const sessionStore = {
     return isDone;
   },
 
-  /** Returns the stored ticket of a share, or stores this one: stored before the download begins, so that a reload continues it. */
+  /** Returns the stored ticket of a share, or stores `fresh`. A reload then continues the same download. */
   ticket: async (shareId: string, fresh: string) =>
     (await update<string>('session', `ticket ${shareId}`, (found) => found ?? fresh))!,
 
-  /** Token, key, tickets, journals and names of unfinished uploads. `token`: unless another session has begun since that one. Whether it was done. */
+  /**
+   * Deletes token, key, tickets, journals and the names of unfinished uploads. Does nothing and returns false if `token`
+   * is given and the stored session has a different one.
+   */
   async forgetAll(token?: string): Promise<boolean> {
     const transaction = (await database()).transaction(OF_A_SESSION, 'readwrite');
     const found = transaction.objectStore('session').get('current') as IDBRequest<
@@ -182,7 +185,7 @@ export const sessionStore = {
   },
 };
 
-/** Uploads that were not finished, by name: enough to find the file again. */
+/** Stores what the page needs to find the files of unfinished uploads again. */
 function notesIn(store: Store) {
   return {
     all: () => readAll<UnfinishedUpload>(store),
@@ -197,7 +200,7 @@ function notesIn(store: Store) {
 export const unfinishedUploads = notesIn('uploads');
 export const visitorUploads = notesIn('visitor-uploads');
 
-/** The records of an entry are kept one by one; the entry itself has the first of these keys. */
+/** The range of an entry's keys. The entry itself has the first key; appended records follow. */
 const recordsOf = (key: string) => IDBKeyRange.bound(key, `${key}~`);
 
 const journalIn = (store: Store): Journal => ({
@@ -231,7 +234,7 @@ export const browserRevs: RevStores = {
     load: async () => (await read<Map<string, number>>('revs', await hashed(username))) ?? new Map(),
     async save(revs) {
       await update<Map<string, number>>('revs', await hashed(username), (all = new Map()) => {
-        // Another tab may have seen later ones.
+        // Another tab may have stored higher revisions.
         for (const [fileId, rev] of revs) all.set(fileId, Math.max(rev, all.get(fileId) ?? 1));
         return all;
       });
@@ -239,14 +242,14 @@ export const browserRevs: RevStores = {
   }),
 };
 
-/** Pins of this origin only: the database belongs to it. */
+/** The pins of this origin. The browser gives each origin its own database. */
 export const browserPins: Pins = {
   of(username) {
     const key = () => hashed(username);
     return {
       load: async () => read<Pin>('pins', await key()),
       async save(pin) {
-        // Another tab may have seen a later one.
+        // Another tab may have stored a pin with a higher revision.
         await update<Pin>('pins', await key(), (found) => ((found?.rev ?? 0) <= pin.rev ? pin : undefined));
       },
       async forget() {
@@ -261,13 +264,13 @@ export const browserPins: Pins = {
   },
 };
 
-/** Without names, as pins are: who knows whom is nobody's business after a sign-out. */
+/** Keys are hashed, like those of pins: the store outlives a sign-out and must not reveal who knows whom. */
 export const browserContacts: ContactStores = {
   of(username, serviceId) {
     const keyOf = (contact: string) => hashed(JSON.stringify([serviceId, username, contact]));
     return {
       load: async (contact) => read<ContactPin>('contacts', await keyOf(contact)),
-      // Another tab may have seen others first.
+      // Another tab may have pinned different keys first; the first pin wins.
       saveFirst: async (contact, pin) =>
         (await update<ContactPin>('contacts', await keyOf(contact), (found) => found ?? pin))!,
       async save(contact, pin) {

@@ -2,7 +2,7 @@ import { displayName } from '@szafa/client';
 import { faultOf } from './answer.worker.ts';
 import type { ForPage } from './bridge/calls.ts';
 
-/** Keys of names that others may have chosen: the page only gets them safe to display. */
+/** Members with names that other people may have chosen: made safe to display before the page gets them. */
 const NAMES = new Set(['name', 'title', 'from', 'to', 'device']);
 
 function convert(key: string, value: unknown): unknown {
@@ -12,7 +12,7 @@ function convert(key: string, value: unknown): unknown {
   return NAMES.has(key) ? displayName(value) : value;
 }
 
-/** A record of the SDK as a message to the page can carry it. */
+/** Converts a record of the SDK for a message to the page: times to numbers, problems to faults, names to safe ones. */
 export function forPage<T extends object>(record: T): ForPage<T> {
   return Object.fromEntries(
     Object.entries(record).map(([key, value]) => [key, convert(key, value)]),

@@ -1,4 +1,4 @@
-/** Sizes and times, as the language of the page writes them. */
+/** Formats sizes and times in the language of the page. */
 import { computed } from '@preact/signals';
 import { language } from './text/index.ts';
 
@@ -19,7 +19,7 @@ const intl = computed(() => {
   };
 });
 
-/** 1,234,567 as "1.2 MB"; steps of 1024, as the quota counts. */
+/** Formats 1,234,567 as "1.2 MB". Units are multiples of 1024, like those of the quota. */
 export function bytes(count: number): string {
   let unit = 0;
   let value = count;
@@ -38,7 +38,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** A time that no calendar has, as a service or another client may say one, cannot be written. */
+/** The server or another client may send a time that is no valid date; formatting it would throw. */
 const isTime = (date: Date) => !Number.isNaN(date.getTime());
 
 export function date(ms: number, now = new Date()): string {

@@ -6,9 +6,9 @@ interface Notice {
   id: number;
   text: string;
   bad: boolean;
-  /** Stays and changes until what it tells of has ended. */
+  /** Stays, with changing text, until the operation it reports has ended. */
   ongoing: boolean;
-  /** An action offered while it is shown. */
+  /** An action offered while the notice is shown, such as undo. */
   act?: NoticeAct;
 }
 

@@ -1,15 +1,15 @@
-/** Settings of this browser. They reveal nothing about files, and stay after signing out. */
+/** Settings of this browser. They reveal nothing about files, so they stay after sign-out. */
 import { effect, type Signal, signal } from '@preact/signals';
 import { LANGUAGES, type Language } from './text/language.ts';
 
-/** A stored choice; the first is the default. */
+/** A choice stored in this browser. The first one is the default. */
 function kept<T extends string>(name: string, choices: readonly [T, ...T[]]): Signal<T> {
   const key = `szafa-${name}`;
   const chosen = signal<T>(choices[0]);
   try {
     const before = localStorage.getItem(key) as T;
     if (choices.includes(before)) chosen.value = before;
-    // Other tabs follow.
+    // Follow a change in another tab.
     globalThis.addEventListener('storage', ({ key: changed, newValue }) => {
       if (changed === key) chosen.value = choices.includes(newValue as T) ? (newValue as T) : choices[0];
     });
@@ -18,7 +18,7 @@ function kept<T extends string>(name: string, choices: readonly [T, ...T[]]): Si
       else localStorage.setItem(key, chosen.value);
     });
   } catch {
-    // A browser that keeps nothing: the choice holds until the page is closed.
+    // Without localStorage, the choice lasts until the page is closed.
   }
   return chosen;
 }
@@ -29,7 +29,7 @@ export const chosenLanguage = kept<Language | 'auto'>('language', [
 ]);
 export const chosenLayout = kept<'list' | 'grid' | 'timeline'>('layout', ['list', 'grid', 'timeline']);
 export const chosenColours = kept<'auto' | 'light' | 'dark'>('colours', ['auto', 'light', 'dark']);
-/** The order of the list, and which way. */
+/** The column that sorts the list, and the direction. */
 export const chosenSort = kept('sort', [
   'date down',
   'date up',

@@ -1,20 +1,20 @@
 import type { Signal } from '@preact/signals';
 
-/** An event handler that sets a signal. */
+/** Returns an event handler that sets a signal to a fixed value. */
 export const setTo =
   <T>(target: Signal<T>, value: NoInfer<T>) =>
   () => {
     target.value = value;
   };
 
-/** A callback that writes what it gets into a signal. */
+/** Returns a callback that writes its argument to a signal. */
 export const writeTo =
   <T>(target: Signal<T>) =>
   (value: NoInfer<T>) => {
     target.value = value;
   };
 
-/** Attributes that keep a text field and a signal in step. */
+/** Returns attributes that bind a text field to a signal, in both directions. */
 export const boundTo = (target: Signal<string>) => ({
   value: target.value,
   onInput(event: { currentTarget: { value: string } }) {

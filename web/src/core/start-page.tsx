@@ -1,4 +1,4 @@
-/** The start that all pages share: language, colours, and a check that this browser can encrypt. */
+/** Starts every page: sets language and colours, and checks that the browser can encrypt. */
 import { effect } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
 import { active, onProgress } from '../transfers/transfers.ts';
@@ -8,7 +8,7 @@ import { EmptyState } from './controls/controls.tsx';
 import { chosenColours, chosenLanguage } from './settings.ts';
 import { language, speak, text } from './text/index.ts';
 
-/** Browser features that the SDK and these pages need, by names that can be looked up. */
+/** Browser features that the SDK and the pages need, under names that a user can look up. */
 const NEEDS: [name: string, isHere: () => boolean][] = [
   ['WebAssembly', () => 'WebAssembly' in globalThis],
   ['Web Workers', () => 'Worker' in globalThis],
@@ -22,7 +22,7 @@ const NEEDS: [name: string, isHere: () => boolean][] = [
   ['AbortSignal.any', () => 'AbortSignal' in globalThis && 'any' in AbortSignal],
 ];
 
-/** Shown instead of the page if the browser cannot encrypt. */
+/** Replaces the page if the context is insecure or the browser lacks a feature. */
 function CannotRun({ isSecure, missing }: { isSecure: boolean; missing: string[] }) {
   const { insecure, unsupported } = text;
   return (

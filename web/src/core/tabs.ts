@@ -2,7 +2,6 @@ import { TAB_CHANNEL, type TabNews } from './bridge/messages.ts';
 
 const channel = new BroadcastChannel(TAB_CHANNEL);
 
-/** Tells the other tabs of this browser. */
 export function toTabs(news: TabNews): void {
   channel.postMessage(news);
 }

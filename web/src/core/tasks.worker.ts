@@ -1,10 +1,10 @@
 import { PIECE_SIZE } from '@szafa/client';
 import type { Progress } from './bridge/messages.ts';
 
-/** Up to PIECE_SIZE bytes each, valid until the next one is requested. */
+/** Content in pieces of up to PIECE_SIZE bytes. Each piece is valid until the next one is requested. */
 export type Pieces = AsyncGenerator<Uint8Array, void>;
 
-/** Packs pieces of any size into full buffers: each buffer costs a message or a write, and a zip of small files has many small pieces. */
+/** Packs small pieces, as in a zip of small files, into full buffers, because each buffer costs a message or a write. */
 export class Packer {
   readonly #pieces: Pieces;
   #rest: Uint8Array = new Uint8Array();
@@ -13,7 +13,7 @@ export class Packer {
     this.#pieces = pieces;
   }
 
-  /** Returns how many bytes it wrote: fewer than fit only at the end. */
+  /** Returns the number of bytes written: fewer than `memory.length` only at the end of the content. */
   async fill(memory: Uint8Array): Promise<number> {
     let at = 0;
     while (at < memory.length) {
@@ -37,13 +37,13 @@ export class Packer {
 
 const REPORT_EVERY_MS = 200;
 
-/** The error of a task that `stop` ended. */
+/** A task was ended by `stop`. */
 export class StoppedError extends Error {
   override name = 'StoppedError';
   readonly code = 'stopped';
 }
 
-/** The running tasks of this tab, by the ids that stop them. */
+/** The running tasks of this tab. A task can be stopped by its id. */
 export class Tasks {
   readonly #report: (progress: Progress) => void;
   readonly #running = new Map<string, AbortController>();
@@ -60,7 +60,7 @@ export class Tasks {
     for (const id of this.#running.keys()) this.stop(id);
   }
 
-  /** The browser writes to a temporary file and gives it its name at `close`, when everything was verified. */
+  /** Writes to a temporary file, which replaces the target only at `close`: after all content was verified. */
   save(id: string, begin: (signal: AbortSignal) => Pieces, handle: FileSystemFileHandle): Promise<void> {
     return this.run(id, async (signal) => {
       const packer = new Packer(begin(signal));
@@ -92,7 +92,7 @@ export class Tasks {
     }
   }
 
-  /** Reports progress, no more often than a person sees. */
+  /** Returns a progress callback that is limited to one report per REPORT_EVERY_MS, plus the last one. */
   reporter(id: string): (progress: Omit<Progress, 'id'> & { total: number }) => void {
     let last = Number.NEGATIVE_INFINITY;
     return ({ total, ...progress }) => {

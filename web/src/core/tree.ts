@@ -1,6 +1,6 @@
 /**
- * The tree as the page shows it, made of what the worker lists. A path is whole, from the top, without a slash at its end; '' is the top.
- * Paths are as they are sealed; only names are cleaned to be shown.
+ * The folder tree of the page, built from the worker's listing. Paths are full paths as they are sealed, without a
+ * trailing slash; '' is the root folder. Only names are made safe to display.
  */
 import { displayName, freePath as freeIn, lastOf, parentOf } from '@szafa/client';
 import type { FolderInfo, Item, Move } from './bridge/calls.ts';
@@ -10,15 +10,15 @@ export { isWithin, joinPath, lastOf, parentOf } from '@szafa/client';
 export interface Folder {
   kind: 'folder';
   path: string;
-  /** As it may be shown; '' for the top. */
+  /** Safe to display; '' for the root folder. */
   name: string;
   above: Folder | undefined;
   folders: Folder[];
   files: Item[];
-  /** Bytes and files, with all folders below. */
+  /** Bytes and number of files, including all subfolders. */
   size: number;
   count: number;
-  /** When the newest file below was added; 0 where there is none. */
+  /** Time of the newest file in the folder and its subfolders; 0 if there is none. */
   createdAt: number;
   verified: boolean;
 }
@@ -66,14 +66,14 @@ export function treeOf(items: readonly Item[], folders: readonly FolderInfo[]): 
   return { top, folder: (path) => byPath.get(path), file: (path) => files.get(path) };
 }
 
-/** The folders from the top down to this one. */
+/** Returns the folders from the root folder down to this one. */
 export function chain(folder: Folder): Folder[] {
   const found = [folder];
   for (let at = folder.above; at; at = at.above) found.unshift(at);
   return found;
 }
 
-/** The files of a folder and of all below it. */
+/** Yields the files of a folder and all its subfolders. */
 export function* filesBelow(folder: Folder): Generator<Item> {
   yield* folder.files;
   for (const inner of folder.folders) yield* filesBelow(inner);
@@ -87,8 +87,8 @@ export function* foldersBelow(folder: Folder): Generator<Folder> {
 }
 
 /**
- * Whether a move has come about, from the trees before and after it (a folder's paths end in a slash): what is at the new path must be what was at the old one, since
- * another device may have put something of its own there.
+ * Returns a check whether a move has taken effect. It compares file ids in the trees before and after, because another
+ * device may have put a different file at the new path.
  */
 export function arrivals(before: Tree): (after: Tree, move: Move) => boolean {
   const isAt = (after: Tree, path: string, item: Item | undefined) =>
@@ -103,7 +103,7 @@ export function arrivals(before: Tree): (after: Tree, move: Move) => boolean {
   };
 }
 
-/** The folder of this path, or the nearest above it that there is. */
+/** Returns the folder at this path, or its nearest existing parent. */
 export function nearest(tree: Tree, path: string): Folder {
   for (let at = path; ; at = parentOf(at)) {
     const found = tree.folder(at);
@@ -111,7 +111,7 @@ export function nearest(tree: Tree, path: string): Folder {
   }
 }
 
-/** A path in the same folder that nothing has, and that is not given already: `a.txt`, `a (2).txt`, `a (3).txt`. */
+/** Returns an unused path in the same folder that is not in `given` either: `a.txt`, `a (2).txt`, `a (3).txt`. */
 export function freePath(tree: Tree, path: string, given: ReadonlySet<string> = new Set()): string {
   const has = (at: string) => tree.file(at) !== undefined || tree.folder(at) !== undefined || given.has(at);
   return freeIn({ has }, path);

@@ -1,6 +1,6 @@
 /**
- * The calls of the page to its worker, and what they exchange. The worker has the keys; the page has none. One file: it is
- * all that one side can ask of the other.
+ * The calls from the page to its worker, with their arguments and results. Only the worker holds keys, so this file is
+ * the whole boundary: the page can ask for nothing else.
  */
 import type { Contact, MadePasskey, Second, Szafa } from '@szafa/client';
 import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota } from '@szafa/protocol';
@@ -17,7 +17,7 @@ export type ForPage<T> = {
       : T[K];
 };
 
-/** What a method of the SDK resolves to. */
+/** The type that a method of the SDK resolves to. */
 type ResultOf<M extends keyof Szafa> = Szafa[M] extends (...args: never[]) => Promise<infer R> ? R : never;
 type RowOf<M extends keyof Szafa> = ResultOf<M> extends (infer R)[] ? ForPage<R> : never;
 
@@ -33,7 +33,7 @@ export interface Account {
 }
 
 export interface NewSession extends Account {
-  /** A new recovery key, already valid: it is shown once and stored nowhere. */
+  /** A new recovery key, already valid. The page shows it once and stores it nowhere. */
   recoveryKey?: string;
 }
 
@@ -43,7 +43,7 @@ export interface SignUpOptions {
   invite: string;
 }
 
-/** Why a stored session is over: the server does not know it any more, or its keys are under another password. */
+/** Why a stored session cannot be used: the server ended it, or the password was changed elsewhere. */
 export type SessionEnd = 'ended' | 'other-password';
 
 export interface AccountOverview {
@@ -68,13 +68,13 @@ export interface NewTotp {
   qrCode: QrModules;
 }
 
-/** Row by row, true for dark. */
+/** The modules of a QR code, row by row; true is dark. */
 export type QrModules = boolean[][];
 
 /** A file of the list. */
 export interface Item {
   fileId: string;
-  /** Whole, from the top, as it is sealed: not safe to display. */
+  /** Full path as it is sealed: not safe to display. */
   path: string;
   /** The last part of the path, safe to display. */
   name: string;
@@ -82,11 +82,11 @@ export interface Item {
   size: number;
   /** 0 if unknown. */
   createdAt: number;
-  /** Code of what is wrong with the record. */
+  /** Error code if the record failed its check. */
   problem?: string;
-  /** Number of files with this path; this one is the newest. */
+  /** Number of files with this path. The item is the newest of them. */
   versions: number;
-  /** Only in the trash. */
+  /** Both times are set only in the trash. */
   trashedAt?: number;
   expiresAt?: number;
   /** An empty folder, in the trash or behind a link. */
@@ -98,7 +98,7 @@ export interface FolderInfo {
   verified: boolean;
 }
 
-/** A directory of the server, which a token may be limited to. */
+/** A directory of the server. A token can be limited to one. */
 export interface Dir {
   dirId: number;
   name: string;
@@ -109,7 +109,7 @@ export interface Listing {
   folders: FolderInfo[];
   dirs: Dir[];
   quota: Quota;
-  /** The state of the account that was listed, as `changes` returns it. */
+  /** Revision of the listed state, as `changes` returns it. */
   rev: string;
 }
 
@@ -117,28 +117,28 @@ export interface Listing {
 export interface UnfinishedUpload {
   id: string;
   username: string;
-  /** Where it goes in the tree. */
+  /** Target path in the account. */
   path: string;
   size: number;
   lastModified: number;
-  /** Name of the file on disk: with size and time it tells whether the right file was chosen again. */
+  /** Name of the file on disk. Name, size and time together identify the file when it is chosen again. */
   fileName: string;
-  /** Where the browser has one, the file is found again without asking. */
+  /** Lets the page reopen the file without asking for it, in browsers that have file handles. */
   handle?: FileSystemFileHandle;
 }
 
-/** Lock of one upload: held by the tab that works on it. */
+/** Name of the lock that the tab running this upload holds. */
 export const uploadLock = (id: string) => `szafa-upload-${id}`;
 
-/** Lock of a journal: uploads of the same file to the same path share it. */
+/** Name of the lock of a journal entry: uploads of the same file to the same path share one entry. */
 export const journalLock = ({ username, path, fileName }: UnfinishedUpload) =>
   `szafa-place-${JSON.stringify([username, path, fileName])}`;
 
-/** Paths of a file, or of a folder with a slash at the end, which moves with all its contents. */
+/** Moves a file, or a folder with all its contents. Paths of a folder end in a slash. */
 export interface Move {
   from: string;
   to: string;
-  /** The file that was seen there: another file that has the path by now is not moved. */
+  /** Move only this file: another device may have put a different file at `from`. */
   fileId?: string;
 }
 
@@ -150,30 +150,30 @@ export interface Copy {
 export interface VersionInfo {
   fileId: string;
   size: number;
-  /** Upload time as it is sealed, or else as the server says. */
+  /** The sealed upload time, or the server's if none is sealed. */
   added: number;
   problem?: string;
 }
 
-/** What a preview needs beyond the list. */
+/** Details that a preview needs and the list does not have. */
 export interface FileInfo {
   size: number;
-  /** Media type to show it as; '' if there is no preview. */
+  /** Media type for the preview; '' if there is none. */
   type: string;
   mtime?: number;
-  /** Its upload time is in the future. */
+  /** The upload time is in the future. */
   ahead: boolean;
 }
 
 /** Files to be saved as one zip. */
 export interface Zip {
   name: string;
-  /** The zip writer makes paths safe and unique. A path that ends in `/` is an empty folder, without a file. */
+  /** The zip writer makes paths safe and unique. A path that ends in `/` is an empty folder and has no `fileId`. */
   parts: { fileId?: string; path: string }[];
 }
 
 export interface LinkOptions {
-  /** In the owner's list. */
+  /** Shown in the owner's list of links. */
   title: string;
   note?: string;
   passphrase?: string;
@@ -182,7 +182,7 @@ export interface LinkOptions {
 }
 
 export interface RequestOptions {
-  /** Where deliveries are saved. */
+  /** Deliveries are saved in this folder. */
   folder: string;
   files: number;
   size: number;
@@ -196,7 +196,7 @@ export interface NewLink {
 }
 
 export interface ContactRow extends Pick<Contact, 'username' | 'state'> {
-  /** Absent for changed keys: their fingerprint must come from the account's owner. */
+  /** Absent if the keys have changed: the owner must then supply the new fingerprint. */
   fingerprint?: string;
 }
 
@@ -205,21 +205,21 @@ export interface RequestLists {
   deliveries: DeliveryRow[];
 }
 
-/** Calls about files, on all pages. The first argument `id` names a task for progress and `stop`. */
+/** File calls of the app and the link page. A first argument `id` names the task for progress and `stop`. */
 export interface FileCalls {
   info(fileId: string): FileInfo;
   readText(fileId: string, most: number): string;
   save(id: string, fileId: string, handle: FileSystemFileHandle): void;
-  /** Returns the number of symbolic links left out because they may lead out of the zip. */
+  /** Returns the number of symbolic links that were left out because they may point outside the zip. */
   saveZip(id: string, zip: Zip, handle: FileSystemFileHandle): number;
-  /** Answers the service worker over the port that comes with the call. */
+  /** Streams the file to the service worker over the port that comes with the call. */
   serve(id: string, fileId: string, request: LocalRequest): void;
   serveZip(id: string, zip: Zip): number;
-  /** Stops a task; its own call then fails with the code `stopped`. */
+  /** Stops a task; the call that started it then fails with the code `stopped`. */
   stop(id: string): void;
 }
 
-/** Calls of the app's worker. */
+/** Calls to the app's worker. */
 export interface Calls extends FileCalls {
   login(username: string, password: string, second: Second): NewSession;
   /** Whether passkeys can be used at this address. */
@@ -232,68 +232,68 @@ export interface Calls extends FileCalls {
   register(username: string, password: string, options: SignUpOptions): NewSession;
   /** Whether the server takes new accounts: `open`, `closed` or `invite`. */
   registration(): string;
-  /** Sets a new password, and a new recovery key in place of the one that was typed. */
+  /** Sets a new password and replaces the typed recovery key with a new one. */
   recover(username: string, recoveryKey: string, password: string): NewSession;
   restore(): Account | SessionEnd | null;
-  /** Forgets everything. Returns false if another account has signed in since, in any tab. */
+  /** Signs out and deletes everything stored. Does nothing and returns false if another session began in any tab. */
   leave(tellServer: boolean): boolean;
-  /** Whether this tab's session is the one that the browser stores. */
+  /** Whether the browser stores this tab's session, and not one that another tab began. */
   isStored(): boolean;
-  /** The server ended the session: uploads of this account can resume after the next sign-in. */
+  /** Drops a session that the server ended, but keeps its uploads so that they resume after the next sign-in. */
   expire(): boolean;
   overview(): AccountOverview;
   changePassword(current: string, next: string): void;
-  /** The key is valid once it is set; until then the one before is. */
+  /** The new key becomes valid with `setRecoveryKey`; until then the old key stays valid. */
   newRecoveryKey(): string;
   setRecoveryKey(password: string, typed: string): void;
   newTotp(): NewTotp;
   setTotp(password: string, secret: string, code: string): void;
   removeTotp(password: string, second: Second): void;
   endSession(id: string): void;
-  /** Returns how many there were. */
+  /** Returns the number of sessions ended. */
   endOtherSessions(): number;
-  /** Deletes the account and what this browser stores of it. Returns what `leave` would. */
+  /** Deletes the account and everything this browser stores about it. Returns the same as `leave`. */
   deleteAccount(password: string): boolean;
   list(): Listing;
-  /** Returns another value after each change to files or folders, by any device. */
+  /** Returns a revision that differs after any device changes files or folders. */
   changes(): string;
   listTrash(): Item[];
   makeFolder(path: string): void;
   rename(id: string, moves: Move[]): void;
-  /** `folders`: also copied, even if they are empty. */
+  /** `folders` are created at their new paths even if they are empty. */
   copy(id: string, copies: Copy[], folders: Move[]): void;
-  /** Returns the ids of all records at these paths: files with their versions, and whole folders (a slash at the end). */
+  /** Returns the ids of all files at these paths, with their versions. A path that ends in a slash is a whole folder. */
   recordsOf(paths: string[]): string[];
   trash(id: string, paths: string[]): void;
-  /** `folders`: created if none of the files brings them back, since they were empty. */
+  /** `folders` were empty when trashed, so no file brings them back: they are created. */
   restoreFiles(id: string, fileIds: string[], folders?: string[]): void;
   deleteForever(id: string, fileIds: string[]): void;
   /** Newest first. */
   versions(path: string): VersionInfo[];
   restoreVersion(fileId: string): void;
   trashVersion(fileId: string): void;
-  /** `unmade`: none is stored, but one can be made from the whole file. */
+  /** `unmade`: no thumbnail is stored, but `makeThumbnail` can make one from the whole file. */
   thumbnail(fileId: string): ImageBitmap | 'unmade' | null;
   makeThumbnail(fileId: string): ImageBitmap | null;
   storeUploads(uploads: UnfinishedUpload[]): void;
   storedUploads(): UnfinishedUpload[];
   upload(upload: UnfinishedUpload, file: File): void;
-  /** Returns how many bytes the server has of an upload that is not running. */
+  /** Returns the number of bytes that the server has of an upload that is not running. */
   storedBytes(upload: UnfinishedUpload): number;
   /** Cancels an upload that is not running. */
   cancelUpload(upload: UnfinishedUpload): void;
   /** Whether this server has sharing turned on. */
   offersLinks(): boolean;
-  /** Shares files and whole folders (a slash at the end), as they are now. */
+  /** Shares the current versions of files and folders. A path that ends in a slash is a whole folder. */
   makeLink(id: string, paths: string[], options: LinkOptions): NewLink;
-  /** The same for one account, whose keys are remembered from then on. */
+  /** Shares with one account, and pins that account's keys. */
   shareWith(id: string, paths: string[], username: string, options: LinkOptions): ContactRow;
   links(): LinkRow[];
   endLink(id: string): void;
   makeRequest(options: RequestOptions): NewLink;
   requests(): RequestLists;
   endRequest(id: string): void;
-  /** Saves deliveries in this folder, or in those of their requests. Returns their paths. */
+  /** Saves deliveries in `folder`, or in the folder of each request if null. Returns the new paths. */
   saveDeliveries(fileIds: string[], folder: string | null): string[];
   deleteDelivery(fileId: string): void;
   /** Newest first. */
@@ -301,19 +301,19 @@ export interface Calls extends FileCalls {
   openReceived(id: string): SharedFiles;
   removeReceived(id: string): void;
   ownFingerprint(): string;
-  /** Accounts that something is shared with, either way, and those looked up before. */
+  /** Accounts with shares in either direction, and accounts looked up before. */
   contacts(): ContactRow[];
-  /** Asks the server for the keys of an account. */
+  /** Looks up the keys of an account on the server. */
   contact(username: string): ContactRow;
-  /** Two people have compared the fingerprint that was shown. */
+  /** Marks the contact as verified: the user compared the shown fingerprint with the owner's. */
   verifyContact(username: string): ContactRow;
-  /** Accepts changed keys if their fingerprint is the typed one, which comes from the account's owner. */
+  /** Accepts changed keys if their fingerprint equals `fingerprint`, which the user got from the account's owner. */
   acceptContact(username: string, fingerprint: string): ContactRow;
 }
 
-/** What a link reveals before its passphrase is known. */
+/** Details of a link that need no passphrase. */
 export interface LinkTerms {
-  /** Names the download of this visit. Stored before the download begins, so that a reload does not count again. */
+  /** Identifies this download. Stored before it begins, so that a reload does not count as a second download. */
   ticket: string;
   needsPassphrase: boolean;
   expiresAt: number | null;
@@ -321,9 +321,9 @@ export interface LinkTerms {
   downloadsLeft: number | null;
 }
 
-/** A file behind a link; its id is its number there. */
+/** A file behind a link. `fileId` is its number in the link. */
 export interface SharedItem extends Item {
-  /** Its owner has deleted it since. */
+  /** The owner has deleted the file since. */
   missing: boolean;
   /** A symbolic link, which a browser cannot write. */
   isLink?: true;
@@ -334,22 +334,22 @@ export interface SharedFiles {
   note?: string;
 }
 
-/** Calls of the worker of the page that links lead to. */
+/** Calls to the worker of the page behind a link. */
 export interface VisitorCalls extends FileCalls {
   visit(link: string, ticket: string | null): LinkTerms;
   openLink(passphrase: string | null): SharedFiles;
 }
 
-/** What a request still takes. */
+/** The remaining limits of a request. */
 export interface RequestTerms {
   files: number;
-  /** Of the stored form, which is slightly larger than the files. */
+  /** Counted in the stored form, which is slightly larger than the files. */
   bytes: number;
   expiresAt: number | null;
   note?: string;
 }
 
-/** Calls of the worker of the page that requests lead to. */
+/** Calls to the worker of the page behind a request link. */
 export interface SenderCalls
   extends Pick<Calls, 'storeUploads' | 'storedUploads' | 'upload' | 'storedBytes' | 'cancelUpload' | 'stop'> {
   visitRequest(link: string): RequestTerms;

@@ -1,4 +1,4 @@
-/** Its other end is closed: memory that is sent there is free at once, and not when it happens to be collected. */
+/** A port whose other end is closed: a buffer transferred to it is freed at once, without garbage collection. */
 const { port1: nowhere, port2: end } = new MessageChannel();
 end.close();
 

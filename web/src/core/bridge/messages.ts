@@ -1,18 +1,18 @@
 /** Messages between the page, its worker, the service worker, the reader, and other tabs. */
 import type { Factor, PasskeyRequest } from '@szafa/protocol';
 
-/** From a tab to the service worker: take control of the tab, or keep these files for when the server is away. */
+/** From a tab to the service worker: take control of the tab, or cache these files for offline use. */
 export type ToServiceWorker = 'claim' | { keep: string[] };
 
-/** A request of the browser for `/local/…`, as the service worker passes it on. */
+/** The browser's request for `/local/…`, which the service worker forwards to the page. */
 export interface LocalRequest {
   /** The Range header. */
   range: string | null;
-  /** Save instead of show. */
+  /** Save the file instead of showing it. */
   attachment: boolean;
 }
 
-/** Policy for content of a person's file under our address: it can run and load nothing, and has an origin of its own. */
+/** Content-Security-Policy for users' files served from our origin: no scripts, no requests, an opaque origin. */
 export const HARMLESS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 export interface LocalHead {
@@ -21,8 +21,8 @@ export interface LocalHead {
 }
 
 /**
- * From the service worker to the worker: asks for the next part, and returns the memory of the last one. Left to the
- * garbage collector, that memory would grow to the size of the file in a fast browser.
+ * From the service worker to the worker: asks for the next part and returns the memory of the previous one. Left to the
+ * garbage collector, memory would grow to the size of the file on a fast download.
  */
 export type LocalPull = { memory: ArrayBuffer | undefined } | 'cancel';
 
@@ -36,9 +36,9 @@ export type LocalPart =
 export interface Progress {
   id: string;
   done: number;
-  /** Bytes of an upload that the server has, and keeps if the upload stops. */
+  /** Bytes of an upload that are stored on the server and survive a stop. */
   stored?: number;
-  /** Number of files, for operations on many files. */
+  /** Number of files, for an operation on several files. */
   total?: number;
 }
 
@@ -47,10 +47,10 @@ export interface Fault {
   message: string;
   status?: number;
   stage?: string;
-  /** Name of the form field that it is about. */
+  /** Name of the form field at fault. */
   field?: string;
   retryAfter?: number;
-  /** Second factors that would do, and what a passkey would sign. */
+  /** Accepted second factors, and the challenge for a passkey. */
   factors?: Factor[];
   passkey?: PasskeyRequest;
 }
@@ -62,7 +62,7 @@ export type WorkerMessage =
   /** A request failed, or succeeded after a failure. */
   | { reachable: boolean };
 
-/** A text for the reader to render. */
+/** A text for the reader to render as HTML. */
 export interface ReaderJob {
   text: string;
   /** A language of highlight.js, or `markdown`. */
@@ -70,6 +70,6 @@ export interface ReaderJob {
 }
 export type ReaderAnswer = { html: string } | { error: string };
 
-/** Between tabs of one origin. */
+/** Broadcast to the other tabs of this origin. */
 export type TabNews = 'signed-in' | 'signed-out' | 'expired' | 'changed';
 export const TAB_CHANNEL = 'szafa';

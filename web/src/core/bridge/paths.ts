@@ -1,4 +1,4 @@
-/** Removes slashes at the end. Link authors choose these paths, and a regular expression would take minutes for some. */
+/** Removes trailing slashes. Not by a regular expression, which would run for minutes on paths in a hostile link. */
 export function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end--;

@@ -5,7 +5,7 @@ interface TrustedTypes {
   createPolicy(name: string, rules: ScriptUrls): ScriptUrls;
 }
 
-/** The one way from a text to a script: only those named here pass, in browsers that know Trusted Types and in others. */
+/** Allows only these script URLs: by Trusted Types if the browser has them, otherwise by the same check. */
 export function scriptPolicy(...scripts: string[]): (url: string) => string {
   const own = (url: string) => {
     if (!scripts.includes(url)) throw new TypeError(`not a script of this page: ${url}`);

@@ -2,7 +2,7 @@ import { connected, online } from '../connection.ts';
 import { text } from '../text/index.ts';
 import { Icon } from './icon.tsx';
 
-/** Says that nothing comes through at the moment. */
+/** Shown while the browser is offline or the server cannot be reached. */
 export function Banner() {
   if (connected.value) return null;
   return (

@@ -1,4 +1,4 @@
-/** Asks once more before something is deleted, ended or left. */
+/** Asks for confirmation, for example before a deletion. */
 import { Modal, ModalFoot } from './controls.tsx';
 
 const SHOWN_NAMES = 5;

@@ -45,10 +45,10 @@ interface ButtonProps {
   kind?: 'button' | 'link';
   icon?: IconName;
   class?: string;
-  /** Read out in place of the label. */
+  /** Screen readers read this instead of the label. */
   name?: string;
   disabled?: boolean;
-  /** Keeps the focus, which a disabled button loses. */
+  /** Use it instead of `disabled` while working: a disabled button loses the focus. */
   isBusy?: boolean;
   pressed?: boolean;
   lang?: string;
@@ -82,14 +82,14 @@ interface ModalProps {
   class?: string;
 }
 
-/** The browser's own dialog: it keeps the focus inside and closes on Escape. */
+/** The browser's own dialog, which traps the focus and closes on Escape. */
 export function Modal({ title, onClose, children, class: extra = '' }: ModalProps) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before it is seen, as with a menu: a key that is pressed then is meant for it.
+  // A layout effect, so that the first key pressed after the dialog shows goes to the dialog.
   useLayoutEffect(() => {
     const shown = element.current!;
     shown.showModal();
-    // The browser gives the focus back, as long as it is in the page.
+    // The browser restores the focus only if the dialog closes while it is still in the document.
     return () => shown.close();
   }, []);
   return (
@@ -121,17 +121,16 @@ export function Modal({ title, onClose, children, class: extra = '' }: ModalProp
 interface ModalFootProps {
   act: string;
   onCancel(): void;
-  /** Without it, the form is sent. */
+  /** Without it, the button submits the form. */
   onAct?(): void;
   danger?: boolean | undefined;
   disabled?: boolean;
-  /** The form is being sent. The button keeps the focus, which a disabled one loses. */
+  /** Set it instead of `disabled` while the form is being sent: a disabled button loses the focus. */
   isBusy?: boolean;
-  /** Further actions. */
   children?: ComponentChildren;
 }
 
-/** The end of a dialog or a form, always in sight: what went wrong, not to do it, and to do it. */
+/** Footer of a dialog or form, always visible: the error, Cancel, and the action. */
 export function ModalFoot({ act, onCancel, onAct, danger, disabled, isBusy, children }: ModalFootProps) {
   return (
     <footer class="modal-foot">
@@ -163,7 +162,7 @@ export interface MenuItem {
 interface MenuProps {
   label: string;
   items: MenuItem[];
-  /** Where it hangs, in the window: by its right edge below a button, or by its left one at the pointer. */
+  /** Window coordinates: the right edge below a button, or the left edge at the pointer. */
   at: MenuPlace;
   onClose(): void;
 }
@@ -172,13 +171,13 @@ export type MenuPlace = { top: number } & ({ right: number } | { left: number })
 
 const MENU_WIDTH = 240;
 
-/** Within the window, whichever edge it hangs by. */
+/** Returns the horizontal position, clamped to the window. */
 function across(at: MenuPlace): { right: string } | { left: string } {
   if ('right' in at) return { right: `${at.right}px` };
   return { left: `${Math.max(8, Math.min(at.left, globalThis.innerWidth - MENU_WIDTH))}px` };
 }
 
-/** Below a button, by its right edge. */
+/** Returns the place below a button, aligned to its right edge. */
 export function below(button: Element): MenuPlace {
   const box = button.getBoundingClientRect();
   return { right: globalThis.innerWidth - box.right, top: box.bottom + 4 };
@@ -187,7 +186,7 @@ export function below(button: Element): MenuPlace {
 export function Menu({ label, items, at, onClose }: MenuProps) {
   const element = useRef<HTMLDivElement>(null);
   const before = useRef(document.activeElement as HTMLElement | null);
-  // Before it is seen: a key that is pressed then is meant for it.
+  // A layout effect, so that the first key pressed after the menu shows goes to the menu.
   useLayoutEffect(() => {
     element.current?.querySelector('button')?.focus();
     return () => before.current?.focus();
@@ -230,7 +229,7 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
             role="menuitem"
             class={danger ? 'danger' : ''}
             onClick={() => {
-              // A dialog that this opens gives the keyboard back to where it was before the menu.
+              // If `act` opens a dialog, closing it returns the focus here and not to the removed menu.
               before.current?.focus();
               onClose();
               act();
@@ -245,7 +244,7 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
   );
 }
 
-/** Beside a name that is not sealed. */
+/** Badge of a name that is not sealed, so the server could have changed it. */
 export function PlainName({ hint }: { hint: string }) {
   return (
     <span class="badge" title={hint}>
@@ -263,7 +262,7 @@ export function Spinner({ label }: { label: string }) {
   );
 }
 
-/** A message in the middle of an empty place, with what can be done. */
+/** A centered message for an empty view; the children offer actions. */
 export function EmptyState({
   icon,
   title,

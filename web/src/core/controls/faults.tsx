@@ -1,16 +1,16 @@
-/** Where a form says what went wrong: beside the field that it is about, or at its end. */
+/** Shows the error of a form: beside the field at fault, or at the end of the form. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Fault } from '../bridge/messages.ts';
 import { explain } from '../text/index.ts';
 import { KeyTrouble } from './key-trouble.tsx';
 
-/** Messages of one form for statuses and codes. */
+/** Messages of one form, by HTTP status or error code. */
 export type Meanings = Record<number | string, string>;
 
 interface FormFault {
   fault: Fault | null;
-  /** The name of the field that it is about. */
+  /** Name of the field at fault. */
   field: string | undefined;
   here: Meanings | undefined;
 }
@@ -24,7 +24,7 @@ export function useFieldFault(name: string, hasHint = false) {
   return { 'aria-invalid': isInvalid || undefined, 'aria-describedby': ids || undefined };
 }
 
-/** Under the field of this name. */
+/** The error below the field of this name, if that field is at fault. */
 export function FieldFault({ name }: { name: string }) {
   const now = useContext(FormFaultContext);
   const message = now?.fault && now.field === name ? explain(now.fault, now.here) : '';
@@ -44,7 +44,7 @@ export function Trouble({ fault, here }: { fault: Fault | null | undefined; here
   );
 }
 
-/** Faults of a form that are about none of its fields. */
+/** The error of a form, if no field is at fault. */
 export function FormTrouble() {
   const now = useContext(FormFaultContext);
   return <Trouble fault={now?.field === undefined ? now?.fault : null} here={now?.here} />;

@@ -1,4 +1,4 @@
-/** Fields of dialogs that few visits open. */
+/** Fields of rarely opened dialogs, loaded with those dialogs. */
 import type { Signal } from '@preact/signals';
 import { boundTo } from '../signals.ts';
 
@@ -6,7 +6,7 @@ interface ChoiceProps<T extends string> {
   name: string;
   label: string;
   chosen: Signal<T>;
-  /** Labels of the values. */
+  /** The label of each value. */
   options: Record<T, string>;
 }
 
@@ -35,7 +35,7 @@ interface NumberFieldProps {
   id: string;
   label: string;
   hint?: string;
-  /** Shown while it is empty, which it then may be. */
+  /** A field with a placeholder may be left empty. */
   placeholder?: string;
   value: Signal<string>;
   min: number;

@@ -19,7 +19,7 @@ interface FieldProps {
   autocomplete: AutoFill;
   max?: number;
   optional?: boolean;
-  /** A dialog opens with the focus here. */
+  /** The field has the focus when its dialog opens. */
   autoFocus?: boolean;
   value: Signal<string>;
 }
@@ -42,10 +42,10 @@ export function Field({
       <input
         id={name}
         name={name}
-        // The types of JSX tell the kinds of inputs apart; these two take the same attributes.
+        // JSX has one type for each kind of input; text and password inputs take the same attributes.
         type={type as 'text'}
         required={!optional}
-        // biome-ignore lint/a11y/noAutofocus: only what is shown to be typed into
+        // biome-ignore lint/a11y/noAutofocus: only in dialogs that open to type into this field
         autoFocus={autoFocus}
         autocomplete={autocomplete}
         autocapitalize="none"
@@ -79,11 +79,11 @@ export function Code({ hint, value }: { hint?: string; value: Signal<string> }) 
 }
 
 interface SecretProps extends Omit<FieldProps, 'type' | 'max' | 'autoFocus'> {
-  /** Shared with another field that is shown and hidden with this one. */
+  /** Pass the same signal to two fields to show and hide their values together. */
   shown?: Signal<boolean>;
 }
 
-/** A password, with the eye that shows it. */
+/** A password field with a button that shows the password. */
 export function Secret({ shown: shared, ...field }: SecretProps) {
   const own = useSignal(false);
   const shown = shared ?? own;
@@ -100,7 +100,7 @@ export function Secret({ shown: shared, ...field }: SecretProps) {
   );
 }
 
-/** Refuses what was typed into a field, for a reason that the page itself has. */
+/** Rejects the value of a field that the page itself finds invalid, without asking the server. */
 export function refuse(message: string, field: string): never {
   throw new CallError({ code: 'refused-here', message, field });
 }
@@ -111,7 +111,7 @@ interface FormState {
   submit(event: Event): Promise<void>;
 }
 
-/** A form that does one thing at a time, and remembers what went wrong. */
+/** State of a form: ignores a submit while one is running, and keeps the last error. */
 export function useForm(work: () => Promise<void>): FormState {
   const working = useSignal(false);
   const trouble = useSignal<Fault | null>(null);
@@ -140,12 +140,12 @@ interface FormProps {
   label: string;
   class?: string;
   here?: Meanings;
-  /** The field that a status, or a code, is about. */
+  /** Names of the fields at fault, by HTTP status or error code. */
   fields?: Record<number | string, string>;
   children: ComponentChildren;
 }
 
-/** Shows a fault beside its field, which gets the focus; a fault that is about no field shows where FormTrouble is. */
+/** Shows a fault beside its field and focuses that field. A fault without a field shows in FormTrouble. */
 export function Form({ form, label, class: extra, here, fields = {}, children }: FormProps) {
   const element = useRef<HTMLFormElement>(null);
   const fault = form.trouble.value;
@@ -165,13 +165,13 @@ export function Form({ form, label, class: extra, here, fields = {}, children }:
 interface SubmitProps {
   form: FormState;
   label: string;
-  /** While it works. */
+  /** The label while the form is being sent. */
   busy?: string;
   class?: string;
   name?: string;
 }
 
-/** Keeps the focus while the form works: a button that is disabled loses it. */
+/** Not disabled while the form is being sent: a disabled button loses the focus. */
 export function Submit({
   form,
   label,

@@ -1,7 +1,7 @@
 import type { Fault } from '../bridge/messages.ts';
 import { aboutKeys } from '../text/index.ts';
 
-/** Explains unexpected keys, and what to do about them. */
+/** Explains why the server's keys were rejected and what to do. */
 export function KeySteps({ fault }: { fault: Fault }) {
   const { why, next } = aboutKeys(fault);
   return (
@@ -16,7 +16,7 @@ export function KeySteps({ fault }: { fault: Fault }) {
   );
 }
 
-/** The same with a title, inside a form. */
+/** KeySteps with a title, for use inside a form. */
 export function KeyTrouble({ fault }: { fault: Fault }) {
   return (
     <div class="key-trouble">

@@ -4,7 +4,7 @@ import { language } from '../text/index.ts';
 import { LANGUAGES, type Language } from '../text/language.ts';
 import { Button } from './controls.tsx';
 
-/** Languages by their own names, for people who cannot read this page. */
+/** Languages under their own names, for people who cannot read the current language. */
 export function LanguageButtons() {
   return (
     <div class="languages">

@@ -8,17 +8,17 @@ import { IconButton, type IconButtonProps } from './controls.tsx';
 interface ListRowProps {
   name: string;
   badges?: ComponentChildren;
-  /** Joined into one line; those that are absent are left out. */
+  /** Joined into one line; empty facts are left out. */
   facts?: (string | false | undefined)[];
   note?: string | undefined;
   class?: string;
-  /** Below the words. */
+  /** Shown below the note. */
   details?: ComponentChildren;
-  /** Actions. */
+  /** Action buttons at the end of the row. */
   children?: ComponentChildren;
 }
 
-/** A row of a list of links, shares, requests, contacts, sessions or passkeys. */
+/** A row in the lists of links, shares, requests, contacts, sessions and passkeys. */
 export function ListRow({ name, badges, facts = [], note, class: extra, details, children }: ListRowProps) {
   const line = facts.filter(Boolean).join(' · ');
   return (
@@ -39,7 +39,7 @@ export function ListRow({ name, badges, facts = [], note, class: extra, details,
   );
 }
 
-/** Beside a record that fails its check. */
+/** Badge of a record that failed its check. */
 export function ProblemBadge() {
   return (
     <span class="badge bad" title={text.list.problemHint}>

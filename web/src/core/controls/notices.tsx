@@ -6,7 +6,7 @@ export function Notices() {
   return (
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map(({ id, text: words, bad, ongoing, act }) => (
-        // Not read out at each step.
+        // Screen readers must not announce every progress step.
         <div key={id} class={`notice ${bad ? 'bad' : ''}`} aria-live={ongoing ? 'off' : undefined}>
           <span dir="auto">{words}</span>
           {act && (

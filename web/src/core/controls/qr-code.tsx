@@ -2,7 +2,7 @@ import type { QrModules } from '../bridge/calls.ts';
 
 const QUIET = 4;
 
-/** Dark on light in either theme: readers expect that. */
+/** Dark on light even in the dark theme: many scanners cannot read inverted codes. */
 export function QrCode({ modules, label }: { modules: QrModules; label: string }) {
   const size = modules.length + 2 * QUIET;
   const path = modules.flatMap((row, y) =>

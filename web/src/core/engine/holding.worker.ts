@@ -3,9 +3,8 @@ import { requireKey } from '@szafa/format';
 import { discard } from '../bridge/discard.ts';
 
 /**
- * The engine of the page. Keys that live as long as a session or a preview (the KEK, master keys, the keys of opened
- * files) are CryptoKeys that cannot be exported. Other code passes handles around instead: thirty-two zero bytes that
- * stand for a key only here.
+ * Holds long-lived keys (the KEK, master keys, keys of open files) as CryptoKeys that cannot be exported. Other code gets
+ * handles: arrays of 32 zero bytes that only this engine maps to their keys.
  */
 export interface KeyHoldingEngine extends Engine {
   /** Returns the key of a handle, for the browser to store. */
@@ -14,7 +13,7 @@ export interface KeyHoldingEngine extends Engine {
   handleOf(key: CryptoKey): Bytes;
 }
 
-/** Memory for volumes, reused for the next one: left to the garbage collector, it would grow with a fast download. */
+/** Reuses the memory of volumes. Left to the garbage collector, memory would grow without bound on a fast download. */
 class VolumeMemory {
   #lent = 0;
   #free: ArrayBuffer[] = [];
@@ -34,7 +33,7 @@ class VolumeMemory {
   #takeBack(memory: ArrayBuffer): void {
     this.#free.push(memory);
     if (--this.#lent > 0) return;
-    // No file is being read.
+    // Nothing is borrowed any more: free the memory at once.
     for (const one of this.#free) discard(one);
     this.#free = [];
   }
@@ -48,7 +47,7 @@ export function holding(web: Engine): KeyHoldingEngine {
   const asBase = (bytes: Bytes) => subtle.importKey('raw', requireKey(bytes), 'HKDF', false, ['deriveBits']);
 
   async function hold(bytes: Bytes): Promise<Bytes> {
-    // Held twice, a handle would stand for a key of zeros.
+    // A handle contains only zeros; importing it again would replace the key with a key of zeros.
     if (held.has(bytes)) return bytes;
     held.set(bytes, await asBase(bytes));
     bytes.fill(0);

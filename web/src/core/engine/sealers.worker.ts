@@ -5,21 +5,21 @@ import sealerUrl from '../../sealer/main.ts?worker&url';
 import { scriptPolicy } from '../bridge/scripts.ts';
 
 const MOST_SEALERS = 4;
-/** Memory of volumes that were sent, for the next ones. */
+/** Number of buffers kept for reuse. */
 const MOST_FREE = 8;
 
 interface Sealer {
   worker: Worker;
-  /** By the number of the job. */
+  /** By job id. */
   waiting: Map<number, PromiseWithResolvers<SealResult>>;
 }
 
-/** Workers that seal volumes, started when the first one is needed. */
+/** Workers that seal volumes. All of them start with the first volume. */
 export class Sealers {
   readonly count = Math.min(MOST_SEALERS, globalThis.navigator.hardwareConcurrency);
   #sealers: Sealer[] = [];
   readonly #free: ArrayBuffer[] = [];
-  /** A policy for it can be made once. */
+  /** Kept because a Trusted Types policy can be created only once. */
   #url: string | undefined;
   #last = 0;
 
@@ -67,7 +67,7 @@ export class Sealers {
         else waiting.get(data.id)?.resolve(data);
         waiting.delete(data.id);
       };
-      // Its script is fetched with the first upload, when the service may be gone or have another one.
+      // The script is fetched with the first upload; by then the server may be away or run another version.
       worker.onerror = () => {
         this.#sealers = [];
         for (const { reject } of waiting.values()) {

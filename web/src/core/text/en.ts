@@ -1,4 +1,4 @@
-/** English: all text of the page, and the shape of every other language. One file, so that all of it is read together. */
+/** The English text of the page, in one file to be read as a whole. Other languages must have the same shape. */
 import type { Tools } from './language.ts';
 
 export function en({ number, plural, secret }: Tools) {
@@ -202,7 +202,7 @@ export function en({ number, plural, secret }: Tools) {
       },
     },
 
-    /** What is wrong with the keys that the server sent, by the check that failed; what it means, and what to do. */
+    /** By the check that the server's keys failed: what is wrong and what to do. */
     keys: {
       service: {
         title: 'This server’s identity has changed',
@@ -341,7 +341,7 @@ export function en({ number, plural, secret }: Tools) {
       uploadFolder: 'Upload folder',
       uploadShort: 'Upload',
       wait: 'Please wait…',
-      /** Begins the name of a pasted picture; the time follows. */
+      /** Start of the name of a pasted picture, before the time. */
       pasted: 'Pasted',
       preview: 'Preview',
       download: 'Download',
@@ -571,7 +571,7 @@ export function en({ number, plural, secret }: Tools) {
       shareDone: 'No longer shared.',
     },
     received: { title: 'Shared with me' },
-    /** The page that a link leads to. */
+    /** The page behind a link. */
     visitor: {
       title: 'Shared with you',
       opening: 'Opening the link…',
@@ -583,7 +583,7 @@ export function en({ number, plural, secret }: Tools) {
       passphrase: 'Passphrase',
       open: 'Open',
     },
-    /** Why a link opens nothing, and what to do. */
+    /** Why a link cannot be opened, and what to do. */
     link: {
       full: {
         title: 'This link has reached its limit',
@@ -666,7 +666,7 @@ export function en({ number, plural, secret }: Tools) {
       docs: 'API reference',
     },
 
-    /** What a status of the server means, unless the form says otherwise. */
+    /** Messages by HTTP status. A form can override them. */
     status: {
       400: 'The server didn’t accept this.',
       401: 'Your session has ended. Sign in again.',
@@ -678,7 +678,7 @@ export function en({ number, plural, secret }: Tools) {
       503: 'The server is busy. Try again.',
       507: 'Not enough storage left.',
     },
-    /** What an error code means. */
+    /** Messages by error code. */
     codes: {
       network: 'Can’t reach the server.',
       'not-the-service': 'The server at this address isn’t szafa.',
@@ -709,7 +709,7 @@ export function en({ number, plural, secret }: Tools) {
       'old-tab': 'An older version of this page is open in another tab. Close it and try again.',
       'part-missing': 'Part of this page couldn’t be loaded. Try again, or reload the page.',
     },
-    /** A rule of the API that was broken; it says directory where the page says folder. */
+    /** Turns the message of a RuleError into the words of the page: the API says "directory", the page says "folder". */
     rule: (message: string) => message.replace('directory', 'folder'),
     refused: (message: string) => `The server refused: ${message}`,
   };

@@ -5,7 +5,6 @@ import { chosenLanguage } from '../settings.ts';
 import { en, type Words } from './en.ts';
 import { type Language, spokenOf, type Tools, toolsOf } from './language.ts';
 
-/** What the page speaks at the moment, and what it has for that. */
 const spoken = signal({ language: 'en' as Language, tools: toolsOf('en'), words: en(toolsOf('en')) });
 
 export const language = (): Language => spoken.value.language;
@@ -14,7 +13,7 @@ export const number: Tools['number'] = (count) => spoken.value.tools.number(coun
 const isGroup = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The same groups of words, each read at the moment when it is used: what shows them follows the language. */
+/** Mirrors `now()` with getters. Each use reads the current words, so components re-render when the language changes. */
 function live<T extends object>(now: () => T): T {
   const shown = {};
   for (const [key, value] of Object.entries(now())) {
@@ -27,18 +26,21 @@ function live<T extends object>(now: () => T): T {
 
 export const text: Words = live(() => spoken.value.words);
 
-/** Words that come with their part of the page, in both languages. */
+/** Words of one lazily loaded part of the page, which brings them in all languages. */
 export function wordsIn<T extends object>(languages: Record<Language, (tools: Tools) => T>): T {
   const now = computed(() => languages[spoken.value.language](spoken.value.tools));
   return live(() => now.value);
 }
 
-/** English is part of the page; a language that cannot be loaded leaves it at what it spoke. */
+/** English is built into the page; other languages are loaded. */
 async function wordsOf(language: Language): Promise<(tools: Tools) => Words> {
   return language === 'en' ? en : (await import('./pl.ts')).pl;
 }
 
-/** Speaks what was chosen in the settings, else the first of the browser's languages that there is. */
+/**
+ * Switches to the language from the settings, or else to the browser's first language that the page has. If its words
+ * cannot be loaded, the language stays as it is.
+ */
 export async function speak(): Promise<void> {
   const choice = chosenLanguage.peek();
   const language = choice === 'auto' ? spokenOf(navigator.languages ?? []) : choice;
@@ -52,12 +54,12 @@ export async function speak(): Promise<void> {
 
 await speak();
 
-/** What to say about keys that are not what they should be. */
+/** Returns the explanation for rejected keys. */
 export function aboutKeys({ stage = '' }: Fault): Words['keys'][keyof Words['keys']] {
   return stage in text.keys ? text.keys[stage as keyof Words['keys']] : text.keys.damaged;
 }
 
-/** What to say about a link that opens nothing; undefined where something else went wrong. */
+/** Returns the explanation for a link that cannot be opened; undefined for other faults. */
 export function aboutLink({ code, stage = '' }: Fault): Words['link'][keyof Words['link']] | undefined {
   const { link } = text;
   if (code === 'link') return link.incomplete;
@@ -65,7 +67,7 @@ export function aboutLink({ code, stage = '' }: Fault): Words['link'][keyof Word
   return code === 'tampered' && /^(link|link-key|share|request)$/.test(stage) ? link.changed : undefined;
 }
 
-/** What a person reads about a failure; `here` is what a status, or a code, means where it came up. */
+/** Returns the message for a fault. `here` overrides the meaning of statuses and codes for one form. */
 export function explain(fault: Fault, here: Record<number | string, string> = {}): string {
   const { code, status = 0, message } = fault;
   const statuses: Record<number, string> = text.status;

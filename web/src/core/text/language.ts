@@ -1,11 +1,11 @@
-/** The languages of the page, and what their words are made with. */
+/** The languages of the page, with their number and plural formats. */
 import { SECRET_CHARS } from '@szafa/client/strength';
 
-/** By their own names. */
+/** Languages under their own names. */
 export const LANGUAGES = { en: 'English', pl: 'Polski' };
 export type Language = keyof typeof LANGUAGES;
 
-/** The first of these that the page speaks, as a browser lists what its user reads: "pl-PL" is Polish. */
+/** Returns the first of the browser's preferred languages that the page has: "pl-PL" is Polish. */
 export function spokenOf(wishes: readonly string[]): Language {
   for (const wish of wishes) {
     const found = wish.toLowerCase().split('-')[0]!;
@@ -14,15 +14,15 @@ export function spokenOf(wishes: readonly string[]): Language {
   return 'en';
 }
 
-/** The forms of a word after a number, by the names of Intl.PluralRules; each language has some of them. */
+/** Plural forms by the categories of Intl.PluralRules. Each language uses some of them. */
 export type Forms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
-/** What a language needs beside its words. It imports nothing of the page: it is loaded before the page is there. */
+/** Helpers passed to the words of a language: the words load before the page, so they must not import from it. */
 export interface Tools {
   number(count: number): string;
-  /** A number with what is counted. */
+  /** Formats a number with the counted noun: "3 files". */
   plural(count: number, forms: Forms): string;
-  /** How long a password may be. */
+  /** Minimum and maximum length of a password. */
   secret: typeof SECRET_CHARS;
 }
 

@@ -1,4 +1,4 @@
-/** Polish, in the shape of English. It imports nothing: see Tools. One file, so that it can be read beside the English one. */
+/** The Polish text of the page, in the same order as the English one. It must import no code of the page: see Tools. */
 import type { Words } from './en.ts';
 import type { Tools } from './language.ts';
 
@@ -19,7 +19,7 @@ export function pl({ number, plural, secret }: Tools): Words {
     plural(count, { one: 'element', few: 'elementy', many: 'elementów', other: 'elementu' });
   const links = (count: number) =>
     plural(count, { one: 'link', few: 'linki', many: 'linków', other: 'linku' });
-  /** "3 z 12 plików": after "z" there is only one plural. */
+  /** "3 z 12 plików": the genitive after "z" has only one plural form. */
   const share = (count: number, all: number) =>
     `${number(count)} z ${plural(all, { one: 'pliku', other: 'plików' })}`;
   const clearData =

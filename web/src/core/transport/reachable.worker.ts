@@ -1,6 +1,6 @@
 import { NetworkError, type Transport } from '@szafa/client';
 
-/** `onReachable` hears when requests begin to fail, and when they work again. */
+/** Calls `onReachable` when requests fail, and when they work again after a failure. */
 export function reportReachable(send: Transport, onReachable: (reachable: boolean) => void): Transport {
   let reachable = true;
   const note = (now: boolean) => {

@@ -8,18 +8,18 @@ import {
 import { reportReachable } from './reachable.worker.ts';
 import { VolumeSockets } from './volume-socket.worker.ts';
 
-/** Browsers open six connections to a host for requests without credentials, which only volumes are. */
+/** Browsers allow six connections per host for requests without credentials, and only volumes are sent that way. */
 export const VOLUMES_AT_ONCE = 6;
-/** Watched volumes share six other connections with lists and clicks. */
+/** Volumes sent by `watched` share the six connections with credentials, which all other calls need too. */
 const WATCHED_AT_ONCE = 4;
-/** A volume that takes longer is watched while it leaves. */
+/** If a volume takes longer than this, the next one is sent by `watched`, so that progress shows within the volume. */
 const SLOW_MS = 1_000;
 
-/** Thumbnails have bytes for a body as well, but are none of a transfer. */
+/** Checks the path too, because thumbnails are also sent as bytes. */
 const isVolume = ({ body, url }: TransportRequest) =>
   typeof body === 'object' && new URL(url).pathname.startsWith('/api/transfer/');
 
-/** `fetch` tells nothing while a body leaves; this does, but costs the service and the browser more. */
+/** Reports progress while the body is sent, which `fetch` cannot; costs the server and the browser more. */
 function watched(request: TransportRequest): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     const { signal, onBytes } = request;
@@ -63,7 +63,7 @@ function watched(request: TransportRequest): Promise<TransportResponse> {
 export function pageTransport(onReachable: (reachable: boolean) => void): Transport {
   let running = 0;
   const waiting: (() => void)[] = [];
-  /** How it was with the volume before; a slow line is what a person looks at. */
+  /** Whether the last volume was slow. Starts true: on a slow line, progress within the first volume matters. */
   let slow = true;
   const sockets = new VolumeSockets();
 

@@ -1,15 +1,15 @@
-/** The page's end of `protocol/src/transfers/volume-socket.ts`. */
+/** The browser's side of the protocol in `protocol/src/transfers/volume-socket.ts`. */
 import { NetworkError, type TransportRequest, type TransportResponse } from '@szafa/client';
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 
 const PIECE_BYTES = 256 * 1024;
-/** On their way and not yet told to be taken: enough for the line never to be empty. */
+/** Limit of bytes sent but not yet acknowledged: large enough to keep the connection busy. */
 const AHEAD_BYTES = 3 * volumeSocket.tellBytes;
 const OPEN_MS = 5_000;
-/** A proxy may not let sockets through. It is asked again after this time. */
+/** A proxy may block WebSockets. Opening one is tried again after this time. */
 const REFUSED_MS = 60_000;
 
-/** The sockets of one page to its service, each carrying one volume at a time. */
+/** The page's sockets to the server. Each carries one volume at a time. */
 export class VolumeSockets {
   readonly #idle: VolumeSocket[] = [];
   #refusedUntil = 0;
@@ -18,7 +18,7 @@ export class VolumeSockets {
     return performance.now() < this.#refusedUntil;
   }
 
-  /** Undefined where there are no sockets, and the volume has to be sent as a request. */
+  /** Returns undefined if no socket can be opened: the volume must then be sent as an HTTP request. */
   async send(
     request: TransportRequest,
     bytes: Uint8Array<ArrayBuffer>,

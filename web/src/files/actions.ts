@@ -32,7 +32,7 @@ export function closeDialog(): void {
   dialog.value = null;
 }
 
-/** Signs out, after a question where something would be lost: uploads of any tab, downloads of this one. */
+/** Signs out, but asks first if that would end uploads of any tab or downloads of this one. */
 export async function askToSignOut(): Promise<void> {
   const uploads = (await call('storedUploads')).map(({ path }) => displayName(path));
   const downloads = active.value.filter(({ kind }) => kind === 'download').map(({ name }) => name);
@@ -40,12 +40,12 @@ export async function askToSignOut(): Promise<void> {
   else await leave();
 }
 
-/** The folder that an upload goes into from here. */
+/** The folder that receives uploads: the current one, or the root folder in other places. */
 export const targetFolder = () => (place.value.at === 'folder' ? here.value.path : '');
 
 /**
- * Uploads into a folder, after a question about what is there already. Folders without a file are kept as well. `found`: a large
- * folder takes a while to be read, and whoever is signed in by then has not chosen it.
+ * Uploads files and empty folders into a folder, and asks about paths that are taken. Reading a large folder from disk
+ * takes a while: if another account has signed in by then, nothing is uploaded.
  */
 export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = targetFolder()): Promise<void> {
   const who = account.value;
@@ -68,7 +68,7 @@ export async function uploadBatches(found: Batch[] | Promise<Batch[]>, into = ta
     );
     const missing = empty.filter((path) => !tree.value.folder(path));
     for (const path of missing) {
-      // It would be created for another account.
+      // After a sign-out, the folder would be created in another account.
       if (account.peek() !== who) return;
       await call('makeFolder', path);
     }

@@ -1,18 +1,19 @@
 /**
- * Addresses of places and previews. They are in the fragment, which a browser sends to nobody: `#/photos/2026/` is a folder,
- * `#/photos/2026/a.jpg` a file shown over its folder, `#trash` the trash, `#shared` what the account shares, `#received` what others share with it.
+ * Addresses of places and previews. Paths are in the fragment, which browsers never send to the server.
+ * `#/photos/2026/` is a folder, `#/photos/2026/a.jpg` a file previewed over its folder, `#trash` the trash, `#shared` the
+ * shares of the account, `#received` the files shared with it.
  */
 import { parentOf } from '../core/tree.ts';
 
 export type Place = { at: 'folder'; path: string } | { at: Apart };
 
-/** Places that are no folders. */
+/** Places that are not folders. */
 const APART = ['trash', 'shared', 'received'] as const;
 type Apart = (typeof APART)[number];
 
 export interface Address {
   place: Place;
-  /** The path of the file that is shown. */
+  /** Path of the previewed file. */
   shown?: string;
 }
 
@@ -21,7 +22,7 @@ export const TOP: Place = { at: 'folder', path: '' };
 export const samePlace = (a: Place, b: Place) =>
   a.at === b.at && (a.at !== 'folder' || (b.at === 'folder' && a.path === b.path));
 
-/** Letters of all languages stay readable; only what would end or change an address is written otherwise. */
+/** Encodes only characters that would end or change an address, so that letters of all languages stay readable. */
 const written = (path: string) =>
   path.replace(/[%\s#?"<>`{}|\\^]|[^\P{C}]/gu, (char) => encodeURIComponent(char.toWellFormed()));
 
@@ -35,7 +36,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // typed by hand
+    return text; // typed by hand, with a stray percent sign
   }
 }
 
@@ -50,7 +51,7 @@ export function parseAddress(fragment: string): Address {
 
 /** State of a history entry. */
 interface HistoryState {
-  /** The entry before this one is that address, over which a file is shown: closing the file is going back. */
+  /** Address of the place below the preview, which is the previous entry: closing the preview goes back to it. */
   over: string;
 }
 
@@ -64,12 +65,12 @@ export function pushAddress(address: Address): void {
   history.pushState(noted, '', formatAddress(address));
 }
 
-/** Of two files that are shown one after the other, the second lies over the same place. */
+/** Keeps the state if a file is shown: the next previewed file is over the same place as the one before. */
 export function replaceAddress(address: Address): void {
   history.replaceState(address.shown === undefined ? null : history.state, '', formatAddress(address));
 }
 
-/** The next one who comes here begins at the top. */
+/** Removes the path from the address, so that the next account to sign in does not see it. */
 export function forgetAddress(): void {
   history.replaceState(null, '', globalThis.location.pathname);
 }

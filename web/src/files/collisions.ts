@@ -1,4 +1,4 @@
-/** Asks whether to skip, replace or keep both where a path is taken. */
+/** Asks whether to skip, replace or keep both if a path is taken. */
 import { signal } from '@preact/signals';
 import { freePath } from '../core/tree.ts';
 import { tree } from './file-list.ts';
@@ -7,12 +7,12 @@ export type Choice = 'skip' | 'replace' | 'both';
 
 export interface Question {
   path: string;
-  /** A folder has this name, which no file can take the place of. */
+  /** A folder has this path. A file cannot replace it. */
   isFolder: boolean;
   mayReplace: boolean;
-  /** How many more there are of this kind. */
+  /** Number of further collisions of the same kind. */
   more: number;
-  /** Undefined: nothing of all this. */
+  /** An undefined choice cancels the whole operation. */
   answer(choice: Choice | undefined, forAll: boolean): void;
 }
 
@@ -35,7 +35,7 @@ export interface Placement<T> {
   path: string;
 }
 
-/** Where each may be written; without those to be skipped. Undefined where the person wants none of it. */
+/** Returns a path for each item that is not skipped, or undefined if the user cancels. */
 export async function resolveCollisions<T>(
   all: readonly T[],
   pathOf: (what: T) => string,
@@ -53,7 +53,7 @@ export async function resolveCollisions<T>(
   for (const what of all) {
     const path = pathOf(what);
     if (isTaken(path)) taken.push({ what, path });
-    // Twice in one go: neither of the two is a version of the other.
+    // Two items of one batch with the same path are different files, not versions of one: rename the second.
     else give(what, given.has(path) ? freePath(tree.value, path, given) : path);
   }
   const forAll: { [kind: string]: Choice } = {};

@@ -1,4 +1,4 @@
-/** Rows that are dragged, and files of the disk that are dropped; onto any element that has `data-drop`, the path of a folder. */
+/** Drag and drop of rows, and of files from disk. Any element with the path of a folder in `data-drop` is a target. */
 import { batch, signal } from '@preact/signals';
 import { fromDrop } from '../transfers/pick.ts';
 import { uploadBatches } from './actions.ts';
@@ -6,13 +6,13 @@ import { here, place, type Row } from './file-list.ts';
 import { mayMove, move } from './operations.ts';
 import { meant } from './selection.ts';
 
-/** Type of dragged rows for other pages and programs, which learn nothing else of them. */
+/** Data type of dragged rows. The data itself is empty, so other pages and programs learn nothing about the files. */
 const OURS = 'application/x-szafa';
 
 const dragged = signal<Row[] | null>(null);
-/** The folder under the pointer that would take the drop. */
+/** Path of the folder that a drop would go to. */
 export const dropPath = signal<string | undefined>(undefined);
-/** Files of the disk are over the page. */
+/** Files from disk are being dragged over the page. */
 export const filesOver = signal(false);
 
 export function startDrag(event: DragEvent, row: Row): void {
@@ -59,14 +59,14 @@ function drop(event: DragEvent): void {
   else void uploadBatches(fromDrop(event.dataTransfer!), path);
 }
 
-/** Until the function that it returns is called. */
+/** Returns a function that stops listening. */
 export function listenForDrags(): () => void {
   const on: {
     [N in 'dragenter' | 'dragover' | 'dragleave' | 'drop' | 'dragend']: (event: DragEvent) => void;
   } = {
     dragenter: over,
     dragover: over,
-    // Out of the window, and not only from one element to the next.
+    // Without a related target, the pointer left the window and not just an element.
     dragleave: ({ relatedTarget }) => {
       if (relatedTarget === null && !dragged.value) end();
     },

@@ -13,7 +13,7 @@ import type { Item, Listing, VersionInfo } from '../core/bridge/calls.ts';
 import { StoredThumbnails } from './thumbnails/thumbnails.worker.ts';
 
 const OPEN_FILES = 16;
-/** By then the tile has usually left the view. */
+/** Timeout of a request for thumbnails: by then the tiles have usually scrolled out of view. */
 const THUMBNAILS_MS = 30_000;
 
 function itemOf({ path, entry, versions, size, createdAt, verified, problem, misplaced }: FileNode): Item {
@@ -30,7 +30,7 @@ function itemOf({ path, entry, versions, size, createdAt, verified, problem, mis
   };
 }
 
-/** The files and folders of one account, as they were listed last. */
+/** The last listing of the account's files and folders. */
 export class FileIndex {
   readonly #szafa: () => Szafa;
   #tree = new Tree([]);
@@ -52,14 +52,14 @@ export class FileIndex {
     this.#open.clear();
   }
 
-  /** The tree as it was listed last: the page refers to it. */
+  /** The tree of the last listing, which is the one that the page shows. */
   get tree(): Tree {
     return this.#tree;
   }
 
   async list(): Promise<Listing> {
     const szafa = this.#szafa();
-    // Before the list: what changes in between is seen the next time.
+    // Read before the list, so that a change in between shows up as a new revision later.
     const rev = (await szafa.api.call('changes')).rev;
     const [entries, dirs, quota] = await Promise.all([szafa.list(), szafa.dirs(), szafa.quota()]);
     requireSameAccount(szafa, this.#szafa);
@@ -75,7 +75,7 @@ export class FileIndex {
     };
   }
 
-  /** Opens a file once, as the list shows it; seeking in a film must not open it again for every range. */
+  /** Opens a file and caches it: seeking in a video must not open it again for every range. */
   async open(fileId: string): Promise<RemoteFile> {
     const { record } = this.entry(fileId);
     const key = `${fileId}/${record.file_name}`;
@@ -91,17 +91,17 @@ export class FileIndex {
     return opening;
   }
 
-  /** Files that are shared are read with more care from then on: they are opened again. */
+  /** Shared files are read with stricter checks. Files opened before they were shared must be opened again. */
   forgetOpened(): void {
     this.#open.clear();
   }
 
-  /** Opens a file that is read once, from its beginning. */
+  /** Opens a file that is read once from the start, without caching it. */
   async openOnce(fileId: string, signal: AbortSignal): Promise<RemoteFile> {
     return this.#szafa().openFile(fileId, { record: this.entry(fileId).record, signal });
   }
 
-  /** Where a small picture of a file may come from. */
+  /** Returns the sources of a file's thumbnail: the stored one, or the file itself. */
   picturesOf(fileId: string) {
     const signal = AbortSignal.timeout(THUMBNAILS_MS);
     return {
@@ -111,7 +111,7 @@ export class FileIndex {
     };
   }
 
-  /** `gen` of the newest file of this path, as far as the list tells; 0 where there is none. */
+  /** Returns the `gen` of the newest listed file at this path; 0 if there is none. */
   newestGen(path: string): number {
     return this.#tree.genOf(path);
   }
@@ -126,7 +126,7 @@ export class FileIndex {
     }));
   }
 
-  /** Without the entry that a person saw, the service could give any of their files for it. */
+  /** Returns the listed entry. Opening a file without it would let the server substitute another file of the account. */
   entry(fileId: string): Entry {
     const found = this.#entries.get(fileId);
     if (!found) throw new SzafaError('gone', 'this file is not in the list any more');

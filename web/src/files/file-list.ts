@@ -1,4 +1,4 @@
-/** State of the file list: files and folders, place, search, order, selection. */
+/** State of the file list: files and folders, place, search, sort order, selection. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { fold } from '@szafa/client';
 import type { Quota } from '@szafa/protocol';
@@ -13,20 +13,19 @@ import { language } from '../core/text/index.ts';
 import { type Folder, filesBelow, foldersBelow, isWithin, nearest, treeOf } from '../core/tree.ts';
 import { type Place, samePlace, TOP } from './address.ts';
 
-/** Where a browser does not tell when it has nothing to do, or always has. */
+/** Delay of the search preparation if the browser has no idle callback or is never idle. */
 const PREPARE_MS = 500;
 
-/** A line of the list. */
 export type Row = Folder | Item;
 
 export const items = signal<Item[]>([]);
 const folders = signal<FolderInfo[]>([]);
-/** Null until it was read. */
+/** Null unless the trash is open and was read. */
 export const trashed = signal<Item[] | null>(null);
 export const dirs = signal<Dir[]>([]);
 export const quota = signal<Quota | null>(null);
 export const listing = signal<'loading' | 'ready' | 'failed'>('loading');
-/** The state of the account that the list shows. */
+/** Revision of the account that the list shows. */
 export const listedRev = signal<string | undefined>(undefined);
 export const listFault = signal<Fault | null>(null);
 
@@ -37,7 +36,7 @@ export const sort = computed(() => {
   const [key, way] = chosenSort.value.split(' ') as [SortKey, 'up' | 'down'];
   return { key, down: way === 'down' };
 });
-/** Ids of files, and paths of folders with a slash at the end. */
+/** Ids of files, and paths of folders with a trailing slash. */
 export const selected = signal<ReadonlySet<string>>(new Set());
 
 export const tree = computed(() => treeOf(items.value, folders.value));
@@ -46,13 +45,13 @@ export const isFolder = (row: Row): row is Folder => 'folders' in row;
 export const isFile = (row: Row): row is Item => !isFolder(row);
 export const keyOf = (row: Row) => (isFolder(row) ? `${row.path}/` : row.fileId);
 
-/** The folder that is looked at. */
+/** The current folder, or its nearest existing parent. The root folder in other places. */
 export const here = computed((): Folder => {
   const at = place.value;
   return at.at === 'folder' ? nearest(tree.value, at.path) : tree.value.top;
 });
 
-/** When it was added; in the trash, when it came there. */
+/** The time in the date column: when the file was added or, in the trash, deleted. */
 export const timeOf = (row: Row) => (isFolder(row) ? row.createdAt : (row.trashedAt ?? row.createdAt));
 
 const collator = computed(() => new Intl.Collator(language(), { numeric: true, sensitivity: 'base' }));
@@ -63,29 +62,29 @@ const ORDER: Record<SortKey, (a: Row, b: Row) => number> = {
   date: (a, b) => timeOf(a) - timeOf(b),
 };
 
-/** Folders come first. Files of one batch have one time: by name then, whichever way the rest goes. */
+/** Sorts rows. Equal rows, such as files of one batch with the same time, are in ascending order of their names. */
 function ordered<T extends Row>(rows: readonly T[]): T[] {
   const { key, down } = sort.value;
   const order = ORDER[key];
   return rows.toSorted((a, b) => (down ? order(b, a) : order(a, b)) || byName(a, b));
 }
 
-/** Everything in its order, and the names as they are looked for: sorted and folded once, and not at each key of a search. */
+/** All folders and files with their folded names, sorted and folded once instead of at each keystroke of a search. */
 const everything = computed(() => {
-  // As they were listed, newest first: the usual order is there already.
+  // The server lists files newest first, which is the default order, so sorting is usually cheap.
   const all: Row[] = [...ordered([...foldersBelow(tree.value.top)]), ...ordered(items.value)];
   return { all, folded: all.map(({ name }) => fold(name)) };
 });
 
-/** The rows of the current folder, kept during a search. */
+/** The rows of the current folder, cached during a search. */
 const inHere = computed((): Row[] => [...ordered(here.value.folders), ...ordered(here.value.files)]);
 
 let reading: Promise<boolean> | undefined;
 let next: Promise<boolean> | undefined;
-/** Counts the accounts: what was read for one that has left is nobody's. */
+/** Incremented at each sign-out, so that a list read for the previous account is dropped. */
 let visit = 0;
 
-/** Folding ten thousand names takes longer than a keystroke may, so it is done in advance, when the browser is idle. */
+/** Folding ten thousand names is too slow for a keystroke, so it is done in advance, while the browser is idle. */
 function prepareSearch(): void {
   const asked = visit;
   const prepare = () => {
@@ -95,7 +94,7 @@ function prepareSearch(): void {
   else setTimeout(prepare, PREPARE_MS);
 }
 
-// Another order needs sorting again.
+// A new sort order needs a new preparation.
 effect(() => {
   if (sort.value) prepareSearch();
 });
@@ -113,21 +112,21 @@ export const rows = computed((): Row[] => {
   return all.filter((_, at) => matches(folded[at]!));
 });
 
-/** The files of the list, in its order. */
+/** The files of the list, in the order shown. */
 export const visible = computed(() => rows.value.filter(isFile));
 
 export const chosenRows = computed(() =>
   selected.value.size === 0 ? [] : rows.value.filter((row) => selected.value.has(keyOf(row))),
 );
 
-/** Files, and those in folders. */
+/** Returns the files among the rows, and all files below the folders among them. */
 export function filesOf(all: readonly Row[]): Item[] {
   return all.flatMap((row) => (isFolder(row) ? [...filesBelow(row)] : [row]));
 }
 
 export const dirNames = computed(() => new Map(dirs.value.map((dir) => [dir.dirId, dir.name])));
 
-/** Reads the list; further wishes during one reading are one more reading, not many. False where it failed. */
+/** Reads the list. All calls during a read share one further read. Returns false if it failed. */
 export function refresh(): Promise<boolean> {
   if (reading) {
     next ??= reading.then(() => {
@@ -142,7 +141,7 @@ export function refresh(): Promise<boolean> {
   return reading;
 }
 
-/** After a change: this tab reads the list again, and so do the others. `moved`: folders, and where they are now. */
+/** Reads the list again after a change, in all tabs. `moved` lists moved folders, so that the page can follow them. */
 export async function changed(moved: readonly Move[] = []): Promise<boolean> {
   followed.push(...moved);
   const isListed = await refresh();
@@ -152,7 +151,7 @@ export async function changed(moved: readonly Move[] = []): Promise<boolean> {
 
 const followed: Move[] = [];
 
-/** Stays in the current folder when it is renamed. */
+/** Stays in the current folder if it, or a folder above it, was moved. */
 function followMovedFolder(): void {
   for (const { from, to } of followed.splice(0)) {
     const at = place.value;
@@ -193,7 +192,7 @@ async function read(): Promise<boolean> {
   }
 }
 
-/** Removes missing rows from the selection. */
+/** Removes rows that are gone from the selection. */
 function deselectMissing(): void {
   if (selected.value.size === 0) return;
   const ids = new Set([...items.value, ...(trashed.value ?? [])].map(({ fileId }) => fileId));

@@ -1,4 +1,4 @@
-/** Keeps the browser's address and history in step with what the page shows, both ways. */
+/** Keeps the browser's address and history in sync with the page, in both directions. */
 import { batch, effect } from '@preact/signals';
 import { phase } from '../accounts/session.ts';
 import { notify } from '../core/notices.ts';
@@ -15,10 +15,10 @@ import {
 } from './address.ts';
 import { go, here, listing, place, tree } from './file-list.ts';
 
-/** A file that an address names, until the list is there to find it in. */
+/** Path of the file that the address names, until the list is loaded and the file can be found in it. */
 let wanted: string | undefined;
 
-/** `history.back()` was called for a closed file and has not happened yet. A dialog opened in between stays. */
+/** `history.back()` was called for a closed preview; its popstate is still to come and must not close newer dialogs. */
 let goingBack = false;
 
 function shownPath(): string | undefined {
@@ -26,13 +26,13 @@ function shownPath(): string | undefined {
   return now?.kind === 'preview' ? now.item.path : undefined;
 }
 
-/** From the address to the page. */
+/** Shows the place and the file of the current address. */
 function follow(): void {
   const { place: to, shown } = addressNow();
   if (shown !== undefined && shown === shownPath()) return;
   batch(() => {
     dialog.value = null;
-    // A search stays behind a file that was shown.
+    // `go` would clear the search, which must survive closing a preview.
     if (!samePlace(to, place.value)) go(to);
     wanted = shown;
     if (listing.value === 'ready') showWanted();
@@ -47,11 +47,11 @@ function showWanted(): void {
   else notify(text.tree.gone, true);
 }
 
-/** From the page to the address. */
+/** Updates the address to match the page. */
 function mirror(): void {
   const shown = shownPath();
   const now: Address = { place: place.value, ...(shown !== undefined && { shown }) };
-  // After all that the effect listens to.
+  // Only return after all signals were read, so that the effect stays subscribed to them.
   if (goingBack) return;
   const before = addressNow();
   if (formatAddress(now) === (globalThis.location.hash || '#/')) return;
@@ -64,7 +64,7 @@ function mirror(): void {
   else pushAddress(now);
 }
 
-/** Shows the nearest existing folder, at its own address, if the folder does not exist. */
+/** If the folder does not exist, goes to its nearest existing parent. */
 function leaveMissingFolder(): void {
   const at = place.value;
   if (at.at !== 'folder' || at.path === here.value.path) return;

@@ -1,4 +1,4 @@
-/** Operations on files and folders: rename, move, copy, trash, restore, delete. Each is one call of the worker, which reports progress. */
+/** Operations on files and folders, such as move and trash. The worker does them and reports progress. */
 
 import { account } from '../accounts/session.ts';
 import type { Item, Move } from '../core/bridge/calls.ts';
@@ -11,26 +11,26 @@ import { resolveCollisions } from './collisions.ts';
 import { changed, filesOf, isFolder, items, type Row, tree } from './file-list.ts';
 import { clearSelection } from './selection.ts';
 
-/** Shown once it is certain that it takes a while. */
+/** Progress is shown only for operations that take longer. */
 const SHOWN_AFTER_MS = 700;
 
 interface Words {
   doing(count: number, all: number): string;
   done(count: number): string;
   failed(why: string): string;
-  /** If only a part was done. */
+  /** Used if only part of the operation was done. */
   partly?(why: string): string;
-  /** If the result is unknown. */
+  /** Used if the result is unknown because the list could not be read. */
   unsure?(why: string): string;
 }
 
 interface More {
-  /** Folders, and where they are from then on. */
+  /** Old and new paths of moved folders. */
   moved?: Move[] | undefined;
   undo?: (() => void) | undefined;
   /** Whether the list read after a failure shows anything to undo. */
   undoesPart?: (() => boolean) | undefined;
-  /** How many are done, by the list read after a failure. */
+  /** Returns the number of items done, according to the list read after a failure. */
   arrived?: (() => number) | undefined;
 }
 
@@ -40,7 +40,7 @@ export function onOperationProgress(progress: Progress): void {
   running.get(progress.id)?.(progress);
 }
 
-/** Does one thing, tells how far it is and how it ended, and reads the list again. False where it failed. */
+/** Runs an operation, shows its progress and result, and reads the list again. Returns false if it failed. */
 async function operate(
   all: number,
   words: Words,
@@ -69,9 +69,9 @@ async function operate(
     notice?.end();
   }
   const isListed = account.peek() === who && (await changed(fault ? [] : moved));
-  // It may have left before that, or since.
+  // The account may have signed out in the meantime.
   if (account.peek() !== who) return false;
-  // One of several transactions may have failed, or only an answer was lost.
+  // After a failure, part or all may be done: one of several transactions failed, or only an answer was lost.
   const there = fault && arrived && isListed ? arrived() : 0;
   const isDone = !fault || there === all;
   const back = undo && { label: text.tree.undo, do: undo };
@@ -86,7 +86,7 @@ async function operate(
 
 const pathOfRow = (row: Row) => (isFolder(row) ? `${row.path}/` : row.path);
 
-/** Why a file or folder cannot have this name in this folder; '' where it can. */
+/** Returns why a file or folder cannot have this name in this folder, or ''. */
 export function nameProblem(folder: string, name: string): string {
   const words = text.names;
   if (name === '') return words.empty;
@@ -116,7 +116,7 @@ export async function rename(row: Row, name: string): Promise<boolean> {
   return carryOut([moveOf(row, joinPath(parentOf(row.path), name))], text.rename, false);
 }
 
-/** Whether these can be put there: not where they are already, not into themselves. */
+/** Whether the rows can be moved to this folder: at least one is elsewhere, and none would move into itself. */
 export function mayMove(rows: readonly Row[], folder: string): boolean {
   return (
     rows.some(({ path }) => parentOf(path) !== folder) &&
@@ -137,7 +137,7 @@ export async function move(rows: readonly Row[], folder: string): Promise<void> 
   );
 }
 
-/** Copies have a name of their own where theirs is taken. */
+/** Copies rows into a folder, under a new name if theirs is taken. */
 export async function copy(rows: readonly Row[], folder: string): Promise<void> {
   const given = new Set<string>();
   const folders: Move[] = [];
@@ -160,7 +160,10 @@ export async function copy(rows: readonly Row[], folder: string): Promise<void> 
 const isGone = (row: Row) =>
   isFolder(row) ? !tree.peek().folder(row.path) : !items.peek().some(({ fileId }) => fileId === row.fileId);
 
-/** As they are called by now: while a menu was open for one, another device may have renamed it, and given its name to another file. */
+/**
+ * Returns the rows with their current paths. While a menu was open, another device may have renamed a file and given its
+ * old path to a different one.
+ */
 function withCurrentNames(rows: readonly Row[]): Row[] {
   const now = new Map(items.peek().map((item) => [item.fileId, item]));
   return rows.flatMap((row) => (isFolder(row) ? row : (now.get(row.fileId) ?? [])));

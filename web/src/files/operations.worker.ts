@@ -1,4 +1,4 @@
-/** Operations on files and folders, by the paths and ids that were listed. */
+/** Operations on files and folders, by the paths and ids of the last listing. */
 import {
   ConflictError,
   displayName,
@@ -27,23 +27,23 @@ function recordsAt(tree: Tree, path: string): Entry[] {
   return node ? recordsOf(node) : [];
 }
 
-/** Reads the trash first: a file restored in between is in the second list. */
+/** Whether any of the files exists. Reads the trash first, so that a file restored in between is in the second list. */
 async function isAnyLeft(szafa: Szafa, fileIds: readonly string[]): Promise<boolean> {
   const wanted = new Set(fileIds);
   const left = [...(await szafa.listTrash()), ...(await szafa.list())];
   return left.some(({ fileId }) => wanted.has(fileId));
 }
 
-/** Copies are made by the service, a few at a time. */
+/** Number of concurrent copies, which the server makes. */
 const AT_ONCE = 4;
 
 export class Operations {
   readonly #szafa: () => Szafa;
   readonly #fileIndex: FileIndex;
   readonly #tell: (progress: Progress) => void;
-  /** Entries put into the trash here, or listed in it. */
+  /** Entries that were trashed by this tab or listed in the trash. */
   readonly #trashed = new Map<string, Entry>();
-  /** The tree that `recordsOf` noted: `trash` must take nothing newer, which Undo could not bring back. */
+  /** The tree used by `recordsOf`. `trash` must use the same one: Undo could not restore newer files. */
   #going: Tree | undefined;
 
   constructor(szafa: () => Szafa, fileIndex: FileIndex, tell: (progress: Progress) => void) {
@@ -52,7 +52,6 @@ export class Operations {
     this.#tell = tell;
   }
 
-  /** Tells of several steps as of one. */
   #teller(id: string): (done: number, total: number) => void {
     return (done, total) => this.#tell({ id, done, total });
   }
@@ -61,7 +60,7 @@ export class Operations {
     return this.#szafa().makeFolder(path);
   }
 
-  /** The files in one go; each folder in one of its own, those in others before these. */
+  /** Moves all files in one call, then each folder in its own, inner folders before outer ones. */
   async rename(id: string, moves: Move[]): Promise<void> {
     const szafa = this.#szafa();
     const onProgress = this.#teller(id);
@@ -75,7 +74,7 @@ export class Operations {
       .sort((a, b) => depthOf(b.from) - depthOf(a.from));
     let since = files;
     for (const { from, to } of folders) {
-      // The tree is old for a folder that something was moved out of, or into.
+      // The tree is outdated for a folder if something was moved out of it or into it.
       if (since.some((done) => isWithin(done.from, from) || isWithin(done.to, from))) {
         tree = await szafa.tree();
         since = [];
@@ -92,7 +91,7 @@ export class Operations {
     return records[0];
   }
 
-  /** Copies the attributes of folders; one without a record exists by its files, unless it is empty. */
+  /** Creates only folders that are empty or have a record with attributes: others exist through their files. */
   async copy(id: string, copies: Copy[], wanted: Move[]): Promise<void> {
     const szafa = this.#szafa();
     const { tree } = this.#fileIndex;
@@ -118,7 +117,7 @@ export class Operations {
     }
   }
 
-  /** Before they go: where only some of them went, and it cannot be told which, all can be brought back. */
+  /** Collects the records before they are trashed: if trashing fails halfway, Undo restores all of them. */
   recordsOf(paths: string[]): string[] {
     const { tree } = this.#fileIndex;
     this.#going = tree;
@@ -132,7 +131,7 @@ export class Operations {
     return [...new Set(records.map(({ fileId }) => fileId))];
   }
 
-  /** Files with all their versions in one go; each folder, with all below it, in one of its own. */
+  /** Trashes all files with their versions in one call, and each folder with its contents in its own. */
   async trash(id: string, paths: string[]): Promise<void> {
     const szafa = this.#szafa();
     const tree = this.#going ?? this.#fileIndex.tree;
@@ -152,12 +151,12 @@ export class Operations {
     for (const entry of entries) this.#trashed.set(entry.fileId, entry);
   }
 
-  /** Some may be gone from there already. */
+  /** Leaves out files that are no longer in the trash. */
   #inTrash(fileIds: readonly string[]): Entry[] {
     return fileIds.flatMap((fileId) => this.#trashed.get(fileId) ?? []);
   }
 
-  /** The same, with the records of the folders above them. */
+  /** Like #inTrash, with the records of the folders above the files. */
   #withFolders(fileIds: readonly string[]): Entry[] {
     const tree = new Tree(this.#trashed.values());
     const entries = this.#inTrash(fileIds);
@@ -169,7 +168,7 @@ export class Operations {
     const szafa = this.#szafa();
     const entries = await szafa.listTrash();
     requireSameAccount(szafa, this.#szafa);
-    // Entries added while the list was read may not be in it.
+    // Keep entries that were trashed during the read: the list may not contain them.
     for (const fileId of before) this.#trashed.delete(fileId);
     this.#keep(entries);
     const hidden = hiddenRecords(entries);
@@ -201,7 +200,7 @@ export class Operations {
       await szafa.restore(entries, { onProgress });
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      // Some were deleted forever in the meantime, and nothing was restored: restore the others.
+      // Some files were deleted forever in the meantime, so nothing was restored. Restore the others.
       lost = error;
       await this.listTrash();
       await szafa.restore(this.#withFolders(fileIds), { onProgress });
@@ -213,7 +212,7 @@ export class Operations {
     if (lost) throw lost;
   }
 
-  /** For good: those that a person was asked about, and nothing that came there since. */
+  /** Deletes only the files that the user confirmed, and nothing trashed since. */
   async deleteForever(id: string, fileIds: string[]): Promise<void> {
     const szafa = this.#szafa();
     const asked = this.#inTrash(fileIds);
@@ -223,7 +222,7 @@ export class Operations {
       const removed = await szafa.emptyTrash({ entries, onProgress: this.#teller(id) });
       if (removed < fileIds.length + records.length) throw new ConflictError(entries.map(({ path }) => path));
     } catch (error) {
-      // Another device has deleted or restored some, perhaps as an earlier version; or only an answer was lost.
+      // Another device deleted or restored some, or only an answer was lost: it failed only if a file is left.
       if (await isAnyLeft(szafa, fileIds).catch(() => true)) throw error;
     }
   }
@@ -233,7 +232,7 @@ export class Operations {
     this.#going = undefined;
   }
 
-  /** Makes it the newest of its path; the newest one becomes an earlier version. */
+  /** Makes this version the current one. The current one becomes an earlier version. */
   async restoreVersion(fileId: string): Promise<void> {
     const entry = this.#fileIndex.entry(fileId);
     await this.#szafa().copyTo(entry, entry.path, { tree: this.#fileIndex.tree, asVersion: true });

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { keyOf, type Row, rows, selected } from './file-list.ts';
 
-/** Where a range begins: the row that was chosen last by itself. */
+/** Start of a range: the row that was last selected on its own. */
 const anchor = signal<string | undefined>(undefined);
 
 export function clearSelection(): void {
@@ -26,7 +26,7 @@ export function selectAll(): void {
   selected.value = new Set(rows.value.map(keyOf));
 }
 
-/** Everything from the anchor to this row, in the order of the list. */
+/** Selects all rows from the anchor to this one. */
 export function selectTo(row: Row): void {
   const keys = rows.value.map(keyOf);
   const to = keys.indexOf(keyOf(row));
@@ -35,14 +35,14 @@ export function selectTo(row: Row): void {
   else selected.value = new Set(keys.slice(Math.min(from, to), Math.max(from, to) + 1));
 }
 
-/** As a click does with these keys held. */
+/** Selects as a click does with these modifier keys held. */
 export function select(row: Row, held: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): void {
   if (held.shiftKey) selectTo(row);
   else if (held.ctrlKey || held.metaKey) toggle(row);
   else selectOnly(row);
 }
 
-/** The rows that an action on this row is for: the selection if it contains the row, else the row alone. */
+/** Returns the rows that an action on this row applies to: the selection if it contains the row, else the row alone. */
 export function meant(row: Row): Row[] {
   if (!selected.value.has(keyOf(row))) return [row];
   return rows.value.filter((one) => selected.value.has(keyOf(one)));

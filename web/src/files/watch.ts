@@ -1,4 +1,4 @@
-/** Reads the list again after changes by other devices. */
+/** Polls for changes by other devices, and reads the list again after one. */
 import { effect } from '@preact/signals';
 import { phase } from '../accounts/session.ts';
 import { call } from '../core/call.ts';
@@ -15,13 +15,13 @@ async function look(): Promise<void> {
     const rev = await call('changes');
     if (rev !== listedRev.value) await refresh();
   } catch {
-    // The next look comes soon; actions report their own errors.
+    // Ignored: the next poll comes soon, and actions report their own errors.
   } finally {
     asking = false;
   }
 }
 
-/** Polls while the page is visible, and when it gets the focus back. */
+/** Polls while the page is visible, and at once when it becomes visible or gets the focus. */
 export function startWatching(): void {
   let timer: ReturnType<typeof setInterval> | undefined;
   const start = () => {

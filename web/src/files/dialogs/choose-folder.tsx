@@ -1,4 +1,4 @@
-/** Where something goes: a tree that shows where things are, and can have another folder made in it. */
+/** Dialogs that choose a folder in the tree, or create one there. */
 
 import { useSignal } from '@preact/signals';
 import { Button, Modal, ModalFoot } from '../../core/controls/controls.tsx';
@@ -13,7 +13,7 @@ import { NameForm } from './name-dialogs.tsx';
 
 interface FolderPickerProps {
   title: string;
-  /** Selected at first. */
+  /** Path of the initially selected folder. */
   home: string;
   act: string;
   refused?(folder: Folder): string | undefined;
@@ -23,7 +23,7 @@ interface FolderPickerProps {
   onChoose(path: string): void;
 }
 
-/** A folder of the tree, or a new one in it. */
+/** Lets the user choose a folder of the tree or create one. */
 export function FolderPicker({
   title,
   home,

@@ -1,4 +1,4 @@
-/** Where a name is typed: of a new folder, or another one for what has one. */
+/** Dialogs that ask for a name: of a new folder, or a new name for a file or folder. */
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Modal, ModalFoot } from '../../core/controls/controls.tsx';
@@ -9,17 +9,16 @@ import { closeDialog, dialog } from '../actions.ts';
 import { goTo, isFolder, type Row } from '../file-list.ts';
 import { makeFolder, nameProblem, rename } from '../operations.ts';
 
-/** More than any name has that the server takes. */
+/** Longer than any name the server accepts, so that the server and not the field rejects a long name. */
 const NAME_CHARS = 4_096;
 
 interface NameFormProps {
   label: string;
   act: string;
-  /** The initial name. */
   first?: string;
-  /** How much of that is chosen, to be typed over. */
+  /** Number of leading characters of `first` that are selected, ready to be typed over. */
   chosen?: number;
-  /** Why a name will not do; '' where it will. */
+  /** Returns why a name is not allowed, or ''. */
   refusal(name: string): string;
   onCancel(): void;
   onName(name: string): Promise<void>;
@@ -69,7 +68,7 @@ export function MakeFolder({ within }: { within: string }) {
           const path = joinPath(within, name);
           const own = dialog.peek();
           await makeFolder(path);
-          // Another dialog may have been opened since, perhaps by another account.
+          // The user may have opened another dialog since, or signed in to another account.
           if (dialog.peek() !== own) return;
           closeDialog();
           goTo(path);
@@ -88,7 +87,7 @@ export function Rename({ row }: { row: Row }) {
         label={text.rename.label}
         act={text.rename.do}
         first={first}
-        // Without its ending, which says what the file is.
+        // Select the name without its extension.
         chosen={!isFolder(row) && dot > 0 ? dot : first.length}
         refusal={(name) => (name === first ? '' : nameProblem(parentOf(row.path), name))}
         onCancel={closeDialog}

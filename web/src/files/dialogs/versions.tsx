@@ -1,4 +1,4 @@
-/** The versions of a file: each can be saved, made the current one, or deleted. */
+/** The versions of a file. Each can be downloaded, restored or moved to the trash. */
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -66,7 +66,7 @@ export function Versions({ item }: { item: Item }) {
   const read = async () => {
     versions.value = await call('versions', item.path);
   };
-  /** Does it, and shows how it is then. */
+  /** Runs `work` and reads the versions again. */
   const act = async (work: () => Promise<unknown>, done: string) => {
     const own = dialog.peek();
     busy.value = true;

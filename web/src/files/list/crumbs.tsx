@@ -1,4 +1,4 @@
-/** The way from the top to the folder that is looked at; each folder of it can be gone to and dropped into. */
+/** Breadcrumbs from the root folder to the current one. Each is a link and a drop target. */
 
 import { Icon } from '../../core/controls/icon.tsx';
 import { text } from '../../core/text/index.ts';

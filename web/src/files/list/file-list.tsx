@@ -1,4 +1,4 @@
-/** The list of files and folders. Only the rows in sight are in the page, so that ten thousand cost as much as twenty. */
+/** The list of files and folders. Only visible rows are rendered, so that ten thousand cost as much as twenty. */
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -42,7 +42,7 @@ function Header({ name, label }: { name: SortKey; label: string }) {
 
 interface OpenMenu {
   at: MenuPlace;
-  /** None: the place itself. */
+  /** Empty for the menu of the place itself. */
   rows: Line[];
 }
 
@@ -55,7 +55,7 @@ const look = (scroller: HTMLElement) => ({
 export function FileList() {
   const { scroller, view, focusOn } = useSight(look, { top: 0, height: 800, row: 52 });
   const focus = useSignal(0);
-  /** A row has the focus, or had it last. */
+  /** A row has the focus, or had it until the row was removed. */
   const held = useRef(false);
   const menu = useSignal<OpenMenu | null>(null);
   const list = rows.value;
@@ -63,14 +63,14 @@ export function FileList() {
   const { top, height, row } = view.value;
   const isLost = () => held.current && document.activeElement === document.body;
 
-  // Another place, filter or order begins at its top, and so does the keyboard.
+  // After a change of place, filter or sort order, scroll and focus start at the top.
   useLayoutEffect(() => {
     focus.value = 0;
     scroller.current!.scrollTop = 0;
     if (isLost()) focusOn(0, 0, row);
   }, [place.value, filter.value, sort.value]);
 
-  // The focused row is gone, deleted here or elsewhere: the focus goes to the row in its place.
+  // If the focused row was deleted, here or on another device, focus the row that took its place.
   useLayoutEffect(() => {
     if (isLost()) {
       scroller.current!.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
@@ -92,7 +92,7 @@ export function FileList() {
     focusOn(next, next * row, row);
   };
 
-  /** The rows that an entry of a menu is for are those that look chosen. */
+  /** Clears the selection if the row is outside it, so that the menu acts on exactly the rows that look selected. */
   const openMenu = (of: Line, place: MenuPlace) => {
     if (!selected.value.has(keyOf(of))) clearSelection();
     menu.value = { at: place, rows: meant(of) };
@@ -100,7 +100,7 @@ export function FileList() {
 
   const onKeyDown = (event: KeyboardEvent) => {
     const element = event.target as HTMLElement;
-    // A row keeps the keyboard when others come before it, so it is the row that counts and not the place.
+    // A row keeps the focus when rows are inserted above it, so use the row's current index and not `focus`.
     const on = Number(element.closest<HTMLElement>('[data-index]')?.dataset['index'] ?? at);
     const item = list[on];
     const page = Math.max(1, Math.floor(height / row) - 1);
@@ -118,7 +118,7 @@ export function FileList() {
     else if (event.key === 'Enter') openRow(item);
     else if (event.key === ' ') toggle(item);
     else if (event.key === 'F2') askRename(item);
-    // Held down, it is not for those that come into the place of the row.
+    // A key held down must not delete the rows that move up.
     else if (event.key === 'Delete' && !event.repeat) removeRows(meant(item));
     else if (event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey)) {
       openMenu(item, below(element.querySelector('.acts button')!));

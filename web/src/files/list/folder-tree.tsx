@@ -1,4 +1,4 @@
-/** The folder tree, to navigate or to choose from. Only unfolded folders are in the page. */
+/** The folder tree, for navigation and for choosing a folder. Collapsed folders are not rendered. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -10,9 +10,9 @@ import { chain, type Folder } from '../../core/tree.ts';
 import { dropPath } from '../dragging.ts';
 import { byName, tree } from '../file-list.ts';
 
-/** Folders shown within one folder; the list has the rest. */
+/** Limit of subfolders shown in one folder; the list shows the rest. */
 const MOST_SHOWN = 300;
-/** Something that is held over a folder unfolds it. */
+/** A folder expands after a drag has stayed over it this long. */
 const UNFOLD_MS = 800;
 
 interface VisibleFolder {
@@ -27,7 +27,7 @@ function* shownBelow(folder: Folder, level: number, open: ReadonlySet<string>): 
   for (const one of inner.slice(0, MOST_SHOWN)) yield* shownBelow(one, level + 1, open);
 }
 
-/** The paths above a folder, and with it where it is to be unfolded itself. */
+/** Expands the folders above this path, so that it is visible. */
 export function unfoldTo(open: Signal<ReadonlySet<string>>, path: string): void {
   const found = tree.peek().folder(path);
   if (!found) return;
@@ -40,11 +40,11 @@ export function unfoldTo(open: Signal<ReadonlySet<string>>, path: string): void 
 interface FolderTreeProps {
   label: string;
   open: Signal<ReadonlySet<string>>;
-  /** The path that is chosen; undefined where it is another place. */
+  /** Path of the selected folder; undefined if none is. */
   current: string | undefined;
-  /** Not to be chosen, with the reason. */
+  /** Returns why a folder cannot be chosen, or undefined. */
   refused?(folder: Folder): string | undefined;
-  /** Shown beside the name. */
+  /** Returns a note to show beside the name. */
   note?(folder: Folder): string | undefined;
   onChoose(folder: Folder): void;
   onKey?(event: KeyboardEvent, folder: Folder): boolean;

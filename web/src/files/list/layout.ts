@@ -1,4 +1,4 @@
-/** How files are looked at: as a list, as tiles, or the pictures of all places by month. */
+/** Layout of the files: a list, tiles, or a timeline of all pictures by month. */
 import { computed } from '@preact/signals';
 import type { Item } from '../../core/bridge/calls.ts';
 import { month } from '../../core/format.ts';
@@ -12,7 +12,7 @@ export interface Section {
 
 const PICTURE = /\.(png|jpe?g|gif|webp|avif|bmp|heic|tiff?|mp4|m4v|webm|mov|mkv|ogv)$/i;
 
-/** Pictures and films of all places, or those that a search has found, newest first. */
+/** Pictures and videos of all folders, or those found by a search, newest first. */
 const pictures = computed(() =>
   (filter.value.trim() === '' ? items : visible).value
     .filter(({ name }) => PICTURE.test(name))
@@ -21,7 +21,7 @@ const pictures = computed(() =>
 
 export const isTimeline = computed(() => chosenLayout.value === 'timeline');
 
-/** The files that are gone through, in their order. */
+/** The files that a preview steps through, in order. */
 export const shownFiles = computed(() => (isTimeline.value ? pictures.value : visible.value));
 
 export const sections = computed((): Section[] => {

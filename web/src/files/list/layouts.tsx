@@ -13,7 +13,7 @@ const LAYOUTS: [layout: typeof chosenLayout.value, icon: IconName][] = [
   ['timeline', 'image'],
 ];
 
-/** Whether files are looked at as a list, as tiles, or by month. */
+/** Buttons that switch between list, tiles and timeline. */
 export function LayoutButtons() {
   return (
     <div class="layouts" role="group" aria-label={text.layouts.title}>
@@ -34,7 +34,7 @@ export function LayoutButtons() {
   );
 }
 
-/** The folders of a place, or those that a search has found, above the tiles of the files. */
+/** The folders of the current place, or those found by a search, above the tiles. */
 function Folders() {
   const inner = rows.value.filter(isFolder);
   if (inner.length === 0 || isTimeline.value) return null;

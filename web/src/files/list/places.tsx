@@ -13,7 +13,7 @@ import { trash } from '../operations.ts';
 import { FolderTree } from './folder-tree.tsx';
 import { askNewFolder, menuFor } from './row-menu.ts';
 
-/** Kept while another place is shown. */
+/** Paths of expanded folders. A global signal, so that the state survives when the tree is not rendered. */
 const unfolded = signal<ReadonlySet<string>>(new Set(['']));
 
 function QuotaBar() {
@@ -52,7 +52,7 @@ function menuOf(folder: Folder): MenuItem[] {
   return folder.path === '' ? [make] : [make, ...menuFor([folder])];
 }
 
-/** As in the list. */
+/** The same keys as in the file list. */
 function onKey(event: KeyboardEvent, folder: Folder): boolean {
   if (folder.path === '') return false;
   if (event.key === 'F2') dialog.value = { kind: 'rename', row: folder };
@@ -68,7 +68,7 @@ interface OtherPlaceProps {
   onGo(): void;
 }
 
-/** A place that is no folder. */
+/** A place that is not a folder, such as the trash. */
 function OtherPlace({ icon, name, isHere, onGo }: OtherPlaceProps) {
   return (
     <button type="button" class="place other" aria-current={isHere ? 'page' : undefined} onClick={onGo}>

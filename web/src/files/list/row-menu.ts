@@ -1,4 +1,4 @@
-/** Menus of rows, of folders in the tree, and of the space below the rows. */
+/** Menus of rows, of folders in the tree, and of the empty space below the rows. */
 
 import type { Item } from '../../core/bridge/calls.ts';
 import type { MenuItem } from '../../core/controls/controls.tsx';
@@ -10,7 +10,7 @@ import { dialog, targetFolder } from '../actions.ts';
 import { filesOf, goTo, isFolder, type Row } from '../file-list.ts';
 import { restore, trash } from '../operations.ts';
 
-/** Goes to a folder, or previews a file. Items in the trash cannot be opened. */
+/** Opens a folder or previews a file. Items in the trash cannot be opened. */
 export function openRow(row: Row): void {
   if (isFolder(row)) goTo(row.path);
   else if (row.trashedAt === undefined) dialog.value = { kind: 'preview', item: row };
@@ -74,7 +74,7 @@ export function askNewFolder(within = targetFolder()): void {
   dialog.value = { kind: 'make-folder', within };
 }
 
-/** Where no row is. */
+/** The menu of the empty space below the rows. */
 export function menuForPlace(): MenuItem[] {
   const press = (id: string) => () => document.getElementById(id)?.click();
   return [

@@ -1,4 +1,4 @@
-/** One line of the list: a folder or a file. */
+/** A row of the list: a folder or a file. */
 import { displayName } from '@szafa/client';
 import type { Item } from '../../core/bridge/calls.ts';
 import { below, IconButton, type MenuPlace, PlainName } from '../../core/controls/controls.tsx';
@@ -39,7 +39,7 @@ function Badges({ item }: { item: Item }) {
   );
 }
 
-/** The exact time; in the trash also the day on which it is gone. */
+/** Returns the exact time and, in the trash, when the file will be deleted. */
 function timeTitle(row: Line): string {
   const when = fullDate(timeOf(row));
   if (isFolder(row) || row.expiresAt === undefined) return when;
@@ -77,7 +77,7 @@ export function Row({ row, index, top, focused, onFocus, onMenu }: RowProps) {
       onFocus={onFocus}
       onClick={(event) => {
         onFocus();
-        // A finger has no second button and no double click.
+        // A tap opens, because touch has no double click.
         if ((event as unknown as PointerEvent).pointerType === 'touch') openRow(row);
         else select(row, event);
       }}
@@ -112,7 +112,7 @@ export function Row({ row, index, top, focused, onFocus, onMenu }: RowProps) {
           tabIndex={-1}
           title={displayName(row.path)}
           onClick={(event) => {
-            if (held(event)) return; // the row takes it
+            if (held(event)) return; // the row handles the selection
             event.stopPropagation();
             openRow(row);
           }}

@@ -1,4 +1,4 @@
-/** Files as tiles, under the titles of their sections if they have any. Only the lines in sight are in the page. */
+/** Files as tiles, with section titles in the timeline. Only visible lines are rendered. */
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -19,7 +19,7 @@ const SPARE_PX = 300;
 
 type Line = { top: number; height: number } & ({ title: string } | { from: number; items: Item[] });
 
-/** Titles and rows of tiles, one below the other. */
+/** Lays out section titles and rows of tiles, one below the other. */
 function linesOf(all: Section[], columns: number): Line[] {
   const lines: Line[] = [];
   let [top, from] = [0, 0];
@@ -76,7 +76,7 @@ function Tile({ item, index, focused }: { item: Item; index: number; focused: bo
         <Thumbnail item={item} />
         <bdi class="tile-name">{name.slice(name.lastIndexOf('/') + 1)}</bdi>
       </button>
-      {/* What is chosen is of one place. */}
+      {/* A selection belongs to one place, but the timeline shows files of all folders. */}
       {!isTimeline.value && (
         <label class="tile-check">
           <input

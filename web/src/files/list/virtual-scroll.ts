@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
-/** A scroller that renders only what is visible. `look` measures it; `focusOn` scrolls to a row and focuses it. */
+/** State of a scroller that renders only visible rows. `look` measures it; `focusOn` scrolls to a row and focuses it. */
 export function useSight<View>(look: (scroller: HTMLElement) => View, before: View) {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useSignal(before);
@@ -21,13 +21,13 @@ export function useSight<View>(look: (scroller: HTMLElement) => View, before: Vi
     };
   }, []);
 
-  /** Before the next key comes, however busy the page is: it is for this one. */
+  /** Focuses before the next event, so that the next key press always goes to the new row. */
   const focusOn = (index: number, top: number, height: number) => {
     const element = scroller.current!;
     const over = top + height - element.clientHeight;
     element.scrollTop = Math.min(top, Math.max(over, element.scrollTop));
     measure();
-    // Behind the drawing, which what was measured has asked for.
+    // Runs after the render that `measure` queued, which may create the row.
     queueMicrotask(() => element.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus());
   };
   return { scroller, view, focusOn };

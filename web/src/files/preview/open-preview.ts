@@ -1,4 +1,4 @@
-/** The content of a preview, and the local addresses that the browser reads it from while it is open. */
+/** Opens a preview: reads its content, or offers it at a local address while the preview is open. */
 import type { FileInfo, Item } from '../../core/bridge/calls.ts';
 import { call } from '../../core/call.ts';
 import { localReady, offerDocument, offerPreview } from '../../transfers/local.ts';
@@ -9,14 +9,14 @@ export const TEXT_BYTES = 512 * 1024;
 export interface PreviewContent {
   fileId: string;
   info: FileInfo;
-  /** The address of the file itself. */
+  /** Local address of the file itself. */
   url?: string;
   content?: string;
-  /** The address of the text as a page. */
+  /** Local address of the text rendered as HTML. */
   page?: string;
 }
 
-/** Reads as much of a file as its preview needs. When `signal` aborts, its addresses end. */
+/** Reads as much of a file as its preview needs. Its local addresses end when `signal` aborts. */
 export async function openPreview(item: Item, signal: AbortSignal): Promise<PreviewContent> {
   const { fileId, name } = item;
   const info = await call('info', fileId);

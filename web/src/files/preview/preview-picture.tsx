@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Point, Zoom } from './zoom.ts';
 
-/** A turn of the wheel by one notch is about 100. */
+/** Zoom per unit of deltaY. One notch of a mouse wheel is about 100. */
 const PER_WHEEL = 0.0025;
-/** Pinching a touchpad gives values ten times smaller. */
+/** Zoom per unit of deltaY for a pinch on a touchpad, whose values are about ten times smaller. */
 const PER_PINCH = 0.01;
 
 interface PictureProps {
@@ -16,14 +16,14 @@ interface PictureProps {
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
 const middle = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
 
-/** A picture that fits, and is enlarged by wheel, pinch and double click, and moved by drag. */
+/** A picture that can be zoomed by wheel, pinch or double click, and moved by dragging. */
 export function Picture({ url, name, zoom, onFail }: PictureProps) {
   const stage = useRef<HTMLDivElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const fingers = useRef(new Map<number, Point>());
 
   const measure = () => {
-    // An image that is out of the page may still say that it was loaded.
+    // An image may fire its load event after it was removed from the page.
     if (!image.current || !stage.current) return;
     const { offsetWidth, offsetHeight, naturalWidth } = image.current;
     const { clientWidth: width, clientHeight: height } = stage.current;
@@ -43,7 +43,7 @@ export function Picture({ url, name, zoom, onFail }: PictureProps) {
       event.preventDefault();
       zoom.by(Math.exp(-event.deltaY * (event.ctrlKey ? PER_PINCH : PER_WHEEL)), at(event));
     };
-    // The page would scroll, or be enlarged as a whole.
+    // Not passive, because preventDefault must stop the browser from scrolling or zooming the whole page.
     element.addEventListener('wheel', onWheel, { passive: false });
     return () => {
       observer.disconnect();

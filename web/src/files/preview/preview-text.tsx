@@ -5,12 +5,12 @@ import { text } from '../../core/text/index.ts';
 
 const WORD_CHARS = 2_000;
 
-/** One word over many lines: looking for places to break it would hold the page up for seconds. */
+/** Whether the text has a word so long that finding line breaks in it would block the page for seconds. */
 function isSolid(content: string): boolean {
   return content.split(/\s+/).some((word) => word.length > WORD_CHARS);
 }
 
-/** A document in a frame of its own: a browser shows nothing of it until it is there. */
+/** A document in an iframe, with a spinner until it has loaded. */
 export function Frame({ src, title }: { src: string; title: string }) {
   const isLoaded = useSignal(false);
   return (
@@ -30,13 +30,13 @@ export function Frame({ src, title }: { src: string; title: string }) {
 interface TextProps {
   name: string;
   content: string;
-  /** Only the beginning is here. */
+  /** `content` is only the beginning of the file. */
   isCut: boolean;
-  /** The address of the text as a page. */
+  /** Local address of the text rendered as HTML. */
   page: string | undefined;
 }
 
-/** A text as it is, or as a page in a frame that has no powers. */
+/** A text, either plain or rendered as HTML in a sandboxed iframe. */
 export function Text({ name, content, isCut, page }: TextProps) {
   return (
     <div class="preview-text">

@@ -13,7 +13,7 @@ import { Picture } from './preview-picture.tsx';
 import { Frame, Text } from './preview-text.tsx';
 import { Zoom } from './zoom.ts';
 
-/** How far a finger goes for the next file, and a zoomed picture with an arrow key. */
+/** Minimum length of a swipe to the next file, and the step of an arrow key in a zoomed picture. */
 const SWIPE_PX = 60;
 const PAN_PX = 80;
 
@@ -21,7 +21,7 @@ interface PreviewBodyProps {
   item: Item;
   opened: PreviewContent;
   zoom: Zoom;
-  /** A text as it is, not as it reads. */
+  /** Show the source of a text instead of the rendered page. */
   asSource: boolean;
   onFail(): void;
 }
@@ -52,7 +52,7 @@ function PreviewBody({ item, opened, zoom, asSource, onFail }: PreviewBodyProps)
   return <EmptyState icon={iconOf(name)} title={info.type ? text.preview.failed : text.preview.none} />;
 }
 
-/** When it was added, as the list says, and when the file itself was last changed. */
+/** Returns the size, when the file was added, and when it was last modified. */
 function about(item: Item, opened: PreviewContent | null): string {
   const { info } = opened ?? {};
   const parts = [bytes(info?.size ?? item.size)];
@@ -76,9 +76,9 @@ function ZoomButtons({ zoom }: { zoom: Zoom }) {
 
 interface PreviewProps {
   item: Item;
-  /** The files that are gone through, in their order. */
+  /** The files that the preview steps through, in order. */
   among: readonly Item[];
-  /** The current file: keys may come faster than the page is drawn. */
+  /** Returns the current file, which can be newer than `item`: keys may come faster than renders. */
   now(): Item | undefined;
   onShow(item: Item): void;
   onClose(): void;
@@ -117,7 +117,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      // There the arrows seek and choose.
+      // The arrow keys have their own meaning in players, fields and menus.
       if ((event.target as HTMLElement).closest('video, audio, input, [role=menu]')) return;
       const pans = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
       const pan = pans[event.key as keyof typeof pans];
@@ -148,7 +148,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
     if (Math.abs(dx) > SWIPE_PX && Math.abs(dx) > 2 * Math.abs(dy)) show(dx < 0 ? 1 : -1);
   };
 
-  // Content of the previous file must not appear under the name of the next.
+  // Content of the previous file must not appear under the name of the current one.
   const now = opened.value?.fileId === item.fileId ? opened.value : null;
   const isPicture = now?.url !== undefined && now.info.type.startsWith('image/') && !trouble.value;
   return (
@@ -163,7 +163,7 @@ export function Preview({ item, among, now: current, onShow, onClose }: PreviewP
             zoom={zoom}
             asSource={asSource.value}
             onFail={() => {
-              // An image of the file before may fail when its address ends.
+              // The image of the previous file may fail when its local address ends.
               if (opened.value === now) trouble.value = text.preview.failed;
             }}
           />

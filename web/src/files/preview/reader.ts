@@ -1,13 +1,13 @@
-/** Texts as a person reads them: Markdown rendered, code in colours. */
+/** Renders texts for the preview: Markdown as HTML, code with syntax colours. */
 
 import type { ReaderAnswer, ReaderJob } from '../../core/bridge/messages.ts';
 import { scriptUrl } from '../../core/call.ts';
 import readerUrl from '../../reader/main.ts?worker&url';
 
-/** A text that is meant to hold a reader up is shown as it is. */
+/** A text that takes longer to render, perhaps on purpose, is shown plain. */
 const LIMIT_MS = 4_000;
 
-/** By how a name ends; the languages are those of `highlight.js/lib/common`. */
+/** Languages of `highlight.js/lib/common` by file extension. */
 const LANGUAGES: Record<string, string> = {
   'md markdown': 'markdown',
   'js mjs cjs jsx': 'javascript',
@@ -34,11 +34,11 @@ const BY_ENDING = new Map(
   ),
 );
 
-/** The language that a text is read in; undefined where it is only text. */
+/** Returns the language for a file name; undefined for plain text. */
 export const languageOf = (name: string) =>
   BY_ENDING.get(name.slice(Math.max(name.lastIndexOf('.'), name.lastIndexOf('/')) + 1).toLowerCase());
 
-/** The text as a page, or undefined where it cannot be made. */
+/** Returns the text as HTML, or undefined if rendering fails or takes too long. */
 export function readable(job: ReaderJob, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const reader = new Worker(scriptUrl(readerUrl), { type: 'module' });

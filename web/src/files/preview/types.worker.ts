@@ -1,4 +1,4 @@
-/** Types that may be shown in the page. Everything else is only saved: a foreign page under our address would have its rights. */
+/** Types that may be previewed. Other types, such as HTML, could run scripts with the rights of our origin. */
 const BY_EXTENSION: Record<string, string> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -30,7 +30,7 @@ const TEXT =
   /\.(txt|md|markdown|csv|tsv|log|json|jsonl|xml|ya?ml|toml|ini|conf|html?|s?css|less|[cm]?[jt]sx?|pyw?|rs|go|cc?|hh?|[ch]pp|cs|java|kts?|rb|(ba|z)?sh|sql|php|p[lm]|lua|r|swift|vb|graphql|tex|srt|vtt|diff|patch)$/i;
 const SHOWN = new Set(Object.values(BY_EXTENSION));
 
-/** The media type to show a file as, `text/plain` for every kind of text, or '' where there is no preview. */
+/** Returns the media type for the preview: `text/plain` for all kinds of text, '' if there is no preview. */
 export function shownType(name: string, declared: string | undefined): string {
   const extension = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const type = declared?.split(';')[0]?.trim().toLowerCase() ?? '';

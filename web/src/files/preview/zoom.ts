@@ -1,4 +1,4 @@
-/** How a picture lies in its stage: as it fits, or larger and moved. All in CSS pixels, from the middle of the stage. */
+/** Zoom and position of a picture, in CSS pixels from the center of its stage. At scale 1 the picture fits the stage. */
 import { computed, signal } from '@preact/signals';
 
 interface View {
@@ -17,20 +17,20 @@ interface Size {
 
 const FIT: View = { scale: 1, x: 0, y: 0 };
 const STEP = 1.5;
-/** How much larger than its own pixels a picture can be made; and at least this much larger than it fits. */
+/** Maximum zoom, relative to the natural or the fitted size, whichever is larger. */
 const MOST = 8;
 
 export class Zoom {
   readonly view = signal<View>(FIT);
   readonly isZoomed = computed(() => this.view.value.scale > 1);
-  /** One pixel of the picture, in pixels of the stage, where it fits. */
+  /** Fitted size divided by natural size. */
   readonly #fitted = signal(1);
-  /** Of its own size, in percent. */
+  /** Current size in percent of the natural size. */
   readonly percent = computed(() => Math.round(this.view.value.scale * this.#fitted.value * 100));
   #stage: Size = { width: 1, height: 1 };
   #picture: Size = { width: 1, height: 1 };
 
-  /** The room there is, and the picture as it fits in it. */
+  /** Sets the size of the stage and of the fitted picture. */
   measure(stage: Size, picture: Size, naturalWidth: number): void {
     this.#stage = stage;
     this.#picture = picture;
@@ -75,7 +75,7 @@ export class Zoom {
     this.#set({ scale, x: x + dx, y: y + dy });
   }
 
-  /** To its own pixels, or twice as large as it fits, and back. */
+  /** Zooms to the natural size, but at least to twice the fitted size; or back to fit. */
   toggle(point: Point): void {
     if (this.isZoomed.peek()) this.reset();
     else this.by(Math.max(2, 1 / this.#fitted.peek()), point);

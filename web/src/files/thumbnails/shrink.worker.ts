@@ -1,13 +1,13 @@
-/** The longer side, in pixels: sharp in a tile, and a quarter of a megabyte in memory at most. */
+/** Maximum length of the longer side in pixels: sharp in a tile, and at most 256 KiB in memory. */
 const SIDE = 256;
-/** The first that the browser can write, and that is small enough. */
+/** Formats in order of preference. The first that the browser can write and that is small enough is used. */
 const FORMS = [
   { type: 'image/webp', quality: 0.8 },
   { type: 'image/jpeg', quality: 0.8 },
   { type: 'image/jpeg', quality: 0.4 },
 ];
 
-/** Shrinks a picture to at most `most` bytes. */
+/** Shrinks a picture to at most `most` bytes. Returns undefined if no format is small enough. */
 export async function shrinkPicture(picture: Blob, most: number): Promise<Blob | undefined> {
   const whole = await createImageBitmap(picture);
   const { width, height } = whole;
@@ -22,7 +22,7 @@ export async function shrinkPicture(picture: Blob, most: number): Promise<Blob |
   whole.close();
   for (const form of FORMS) {
     if (form.type === 'image/jpeg') {
-      // It knows no transparency, which would become black.
+      // JPEG has no transparency: transparent areas would turn black.
       pen.globalCompositeOperation = 'destination-over';
       pen.fillStyle = '#fff';
       pen.fillRect(0, 0, canvas.width, canvas.height);

@@ -1,9 +1,9 @@
-/** Asks for small pictures, only for tiles that are in sight: those that left it before their turn are not asked for. */
+/** Requests thumbnails for visible tiles. A tile that scrolls away before its turn drops its request. */
 import { call } from '../../core/call.ts';
 
-/** The worker asks for many of them in one request, and has two of those under way. */
+/** Many, because the worker combines them into few requests to the server. */
 const STORED_AT_ONCE = 100;
-/** For each of these a whole file is fetched. */
+/** Few, because each one downloads a whole file. */
 const MADE_AT_ONCE = 4;
 
 interface ThumbnailRequest {
@@ -11,7 +11,7 @@ interface ThumbnailRequest {
   use(picture: ImageBitmap): void;
 }
 
-/** SignUpOptions that wait for their turn. */
+/** Requests that wait for their turn. */
 class Queue {
   readonly #most: number;
   readonly #ask: (wish: ThumbnailRequest) => Promise<void>;
@@ -37,7 +37,7 @@ class Queue {
       if (this.#asking >= this.#most) return;
       this.#waiting.delete(wish);
       this.#asking++;
-      // The tile stays without a picture; opening the file shows why.
+      // After an error the tile has no picture; opening the file shows why.
       void this.#ask(wish)
         .catch(() => {})
         .finally(() => {

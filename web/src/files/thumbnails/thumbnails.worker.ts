@@ -1,30 +1,30 @@
-/** Small pictures of pictures: made at the upload, sealed beside the file, and shown in grids when they were verified. */
+/** Thumbnails: made during the upload, stored sealed beside the file, and verified before they are shown. */
 import { type Bytes, MOST_THUMBNAIL_BYTES, type RemoteFile, type Thumbnail } from '@szafa/client';
 import { limits } from '@szafa/protocol';
 import { shownType } from '../preview/types.worker.ts';
 
-/** Larger ones, of files that came without a thumbnail, would cost more to fetch than a look at a tile is worth. */
+/** Larger files without a stored thumbnail get none: downloading them costs more than a tile is worth. */
 const MOST_FETCHED = 8 * 1024 * 1024;
-/** A picture of this size may take hundreds of megabytes once it is decoded. */
+/** Larger pictures get no thumbnail: they may take hundreds of megabytes once decoded. */
 const MOST_READ = 64 * 1024 * 1024;
-/** Each has a few kilobytes. */
+/** Number of cached thumbnails, a few kilobytes each. */
 const KEPT = 500;
-/** One is opened while the next is on its way. */
+/** Two, so that one batch is decrypted while the next is fetched. */
 const REQUESTS_AT_ONCE = 2;
-/** Tiles that come into sight together ask within a few messages. */
+/** Tiles that come into view together send their requests within this time, and share a batch. */
 const GATHERING_MS = 5;
 
-/** Browsers draw SVG only in a page. */
+/** SVG is excluded because a worker cannot decode it. */
 const isPicture = (type: string) => type.startsWith('image/') && type !== 'image/svg+xml';
 
-/** Loaded with the first picture. */
+/** Loads its code with the first picture. */
 const shrinkPicture = async (picture: Blob): Promise<Blob | undefined> =>
   (await import('./shrink.worker.ts')).shrinkPicture(picture, MOST_THUMBNAIL_BYTES);
 
-/** One picture is decoded at a time. */
+/** The previous job: pictures are decoded one at a time, to limit memory. */
 let before: Promise<unknown> = Promise.resolve();
 
-/** The thumbnail to upload with a file; undefined if this browser cannot read it as a picture. */
+/** Makes the thumbnail to upload with a file; undefined if the browser cannot decode the file as a picture. */
 export function thumbnailFor(file: File): Promise<Bytes | undefined> {
   if (!isPicture(shownType(file.name, file.type)) || file.size > MOST_READ) return Promise.resolve(undefined);
   const made = before.then(() => shrinkPicture(file)).catch(() => undefined);
@@ -33,7 +33,7 @@ export function thumbnailFor(file: File): Promise<Bytes | undefined> {
 }
 
 const typeBy = (name: string) => shownType(name, undefined);
-/** Whether a file may have a thumbnail: others are not requested. */
+/** Whether a file may have a stored thumbnail. Thumbnails of other files are not requested. */
 const mayHave = (name: string) => /^(image|video)\//.test(typeBy(name));
 
 type Read = (fileIds: string[]) => Promise<Map<string, Thumbnail>>;
@@ -43,7 +43,7 @@ interface ThumbnailRequest {
   reject(error: unknown): void;
 }
 
-/** Stored thumbnails. Tiles ask one by one; wishes that come while requests are running form one more request. */
+/** Reads stored thumbnails. Tiles ask for one each; the requests are combined into batches. */
 export class StoredThumbnails {
   readonly #read: Read;
   #wishes: ThumbnailRequest[] = [];
@@ -90,16 +90,16 @@ export class StoredThumbnails {
 
 interface Sources {
   name: string;
-  /** The thumbnail that lies beside the file. */
+  /** Reads the thumbnail stored beside the file. */
   stored(): Promise<Bytes | undefined>;
   open(): Promise<RemoteFile>;
 }
 
-/** Thumbnails that were shown lately, compressed; the page gets pixels and frees them with the tile. */
+/** Caches recently shown thumbnails in compressed form. The page gets decoded pictures and frees them with the tile. */
 export class Thumbnails {
   readonly #kept = new Map<string, Promise<Blob | undefined>>();
 
-  /** Null where there is none, and none can be made; a file that fails its check has none either. */
+  /** Returns null if there is no thumbnail and none can be made. */
   async get(fileId: string, { name, stored }: Sources): Promise<ImageBitmap | 'unmade' | null> {
     if (!mayHave(name)) return null;
     const found = await this.#keep(fileId, async () => {
@@ -110,7 +110,7 @@ export class Thumbnails {
     return isPicture(typeBy(name)) ? 'unmade' : null;
   }
 
-  /** Makes one from the whole of a file that was uploaded without. */
+  /** Makes a thumbnail from the whole file, for files uploaded without one. */
   async make(fileId: string, { open }: Sources): Promise<ImageBitmap | null> {
     const made = await this.#keep(`made of ${fileId}`, async () => fromWholeFile(await open()));
     return made ? createImageBitmap(made) : null;
@@ -118,7 +118,7 @@ export class Thumbnails {
 
   #keep(key: string, find: () => Promise<Blob | undefined>): Promise<Blob | undefined> {
     const found = this.#kept.get(key) ?? find();
-    // The ones that were looked at last are kept.
+    // Move the entry to the end: the least recently shown thumbnails are evicted first.
     this.#kept.delete(key);
     this.#kept.set(key, found);
     found.catch(() => this.#kept.delete(key));
@@ -143,6 +143,6 @@ async function fromWholeFile(remote: RemoteFile): Promise<Blob | undefined> {
   try {
     return await shrinkPicture(new Blob(parts, { type: shown }));
   } catch {
-    return undefined; // not a picture that this browser knows
+    return undefined; // not a picture that this browser can decode
   }
 }

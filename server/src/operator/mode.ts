@@ -3,18 +3,18 @@ import { TryLater } from '../platform/http/api-error.ts';
 import type { Body } from '../platform/volumes/body.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 
-/** How long a process uses the last known mode. A change of the mode waits until all processes have seen it. */
+/** How long a process relies on the last known mode. A command that changes the mode waits until all processes have seen it. */
 export const MODE_MS = 1_000;
 const RETRY_SECONDS = 60;
 
 export const readOnly = () => new TryLater(503, 'the server is read-only for now', RETRY_SECONDS);
 
-/** Asks the database, for work that takes longer than a request. */
+/** Reads the mode from the database each time, for work that takes longer than a request. */
 export async function requireWritable({ store }: Pick<Metadata, 'store'>): Promise<void> {
   if ((await store.get()).readOnlyAt !== null) throw readOnly();
 }
 
-/** Whether the server is read-only. Operators set this in the database; every process looks there at most once a second. */
+/** Whether the server is read-only. Operators set this in the database; every process reads it at most once a second. */
 export class Mode {
   readonly #metadata: Metadata;
   readonly #now: () => number;
@@ -40,7 +40,7 @@ export class Mode {
   }
 
   async #read(): Promise<boolean> {
-    // The answer is as old as the question.
+    // The result is as old as the query, not as its answer.
     const at = this.#now();
     this.#readOnly = (await this.#metadata.store.get()).readOnlyAt !== null;
     this.#readAt = at;
@@ -49,19 +49,23 @@ export class Mode {
 }
 
 /**
- * Methods that a read-only server may call: all that read, `discard`, which cleans up after a refusal, and `writeNote`, which is
- * called at a start and by the sweeper only. All others are guarded.
+ * Methods that a read-only server may call: all that only read, `discard`, which cleans up after a refusal, and `writeNote`,
+ * which only the start and the sweeper call. All other methods are guarded.
  */
 const ALWAYS: ReadonlySet<string | symbol> = new Set<keyof VolumeStore>([
   ...(['received', 'list', 'open', 'locate', 'groups', 'manifest', 'hasManifest'] as const),
   ...(['account', 'accounts', 'readNote', 'writeNote', 'discard', 'ping'] as const),
 ]);
-/** Methods that take a body as their last argument, and name it when it is complete. */
+/** Methods whose last argument is a body, which they store under its final name once it is complete. */
 const UPLOADS: ReadonlySet<string | symbol> = new Set<keyof VolumeStore>(['put', 'putFile']);
 
-/** The store for processes that serve requests: nothing is written to it or removed from it while the server is read-only. */
+/**
+ * Wraps the store for processes that serve requests: while the server is read-only, nothing is written to it or removed from
+ * it.
+ */
 export function guarded(volumes: VolumeStore, mode: Mode): VolumeStore {
-  // A request that began before read-only ends here as well, after its body and before the body gets its name.
+  // A request that began before the server became read-only is also refused: after its body has arrived, before it gets its
+  // final name.
   const checked = (body: Body): Body => ({
     pour: async (sink) => {
       await body.pour(sink);
@@ -77,7 +81,7 @@ export function guarded(volumes: VolumeStore, mode: Mode): VolumeStore {
       return call(...args);
     };
   };
-  /** By the method that they guard, which tests replace. */
+  /** Guarded methods by the original method, since tests replace methods. */
   const methods = new Map<unknown, unknown>();
   return new Proxy(volumes, {
     get: (_, name) => {

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { Queries } from '../platform/sql/sql.ts';
 import { VERSION } from '../version.ts';
 
-/** Settings that operator commands show, with their names. None is a secret. */
+/** Settings shown by operator commands. None is a secret. */
 export const SHOWN_SETTINGS = {
   registration: 'SZ_REGISTRATION',
   quotaBytes: 'SZ_QUOTA',
@@ -27,7 +27,7 @@ export interface RunningNode {
 export const REPORT_MS = 20_000;
 const SILENT_MS = 70_000;
 
-/** Running nodes and their settings, for commands that run in a shell with other settings. */
+/** Running nodes and their settings, for commands run in a shell that may have other settings. */
 export class NodesTable extends Queries {
   async report(node: string, startedAt: number, config: Config, now = Date.now()): Promise<void> {
     const names = Object.keys(SHOWN_SETTINGS) as ShownName[];
@@ -57,7 +57,7 @@ export class NodesTable extends Queries {
   }
 }
 
-/** A killed node of this machine is noticed at once. */
+/** Notices a killed node on this machine at once. */
 function isAlive({ host, pid }: Pick<RunningNode, 'host' | 'pid'>): boolean {
   if (host !== hostname()) return true;
   try {

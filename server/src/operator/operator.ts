@@ -32,12 +32,12 @@ import type { AccountRow } from './accounts-table.ts';
 import { type Actor, recordAudit } from './audit-table.ts';
 import { requireWritable } from './mode.ts';
 
-/** A page of a list; `next_cursor` asks for the next one. */
+/** A page of a list; `next_cursor` requests the next one. */
 export type Page<Name extends string, T> = Record<Name, T[]> & { next_cursor?: string };
 
 type Dependencies = Uses<'metadata' | 'config'> & {
   volumes: Pick<VolumeStore, 'hasManifest'>;
-  /** Who the audit log names. */
+  /** Named in the audit log as the one who acts. */
   actor: Actor;
 };
 
@@ -50,7 +50,7 @@ function requireFound<T>(found: T | undefined, what: string): T {
   return found;
 }
 
-/** What operators can see and do. The routes below /api/admin and the commands of szafa-server both call this. */
+/** Everything operators can see and do. Both the /api/admin routes and the commands of szafa-server call this. */
 export class Operator extends Service<Dependencies> {
   listAccounts({ cursor = '', limit }: PageQuery): Promise<Page<'accounts', AccountRecord>> {
     const read = (most: number) => this.deps.metadata.accountRecords.list(cursor, most);
@@ -79,14 +79,14 @@ export class Operator extends Service<Dependencies> {
     return this.showAccount(username);
   }
 
-  /** Refuses or allows the account's requests from the next one on, also during an upload. Nothing is deleted. */
+  /** Refuses or allows the account's requests, starting with the next one, even in the middle of an upload. Deletes nothing. */
   async setDisabled(username: string, disabled: boolean): Promise<void> {
     const { metadata, actor } = this.deps;
     const isKnown = await metadata.accountRecords.setDisabled(username, disabled, this.now(), actor);
     requireFound(isKnown || undefined, 'account');
   }
 
-  /** Deletes the account with everything it has. */
+  /** Deletes the account and everything that belongs to it. */
   async deleteAccount(username: string): Promise<void> {
     const { metadata, volumes, actor } = this.deps;
     await requireWritable(metadata);
@@ -171,7 +171,7 @@ export class Operator extends Service<Dependencies> {
     return readPage('requests', limit, read, show, byId);
   }
 
-  /** The sweeper then cancels the uploads to a request. */
+  /** Ends an invitation, share or request. The sweeper then cancels unfinished uploads to the request. */
   async end(what: 'invitation' | 'share' | 'request', id: string): Promise<void> {
     const { metadata, actor } = this.deps;
     const isEnded = await metadata[`${what}s`].end(id, this.now(), actor);
@@ -214,7 +214,7 @@ export class Operator extends Service<Dependencies> {
     };
   }
 
-  /** All nodes follow within `MODE_MS`. */
+  /** Takes effect on all nodes within `MODE_MS`. */
   async setReadOnly(on: boolean): Promise<void> {
     await this.deps.metadata.store.setReadOnly(on, this.now(), this.deps.actor);
   }
@@ -256,7 +256,7 @@ const withTimes = (row: InvitationRow): Invitation => ({
 
 const byId = ({ id }: { id: string }) => id;
 
-/** Reads one row more than the page shows, to know whether there is a next page, which begins after `cursorOf` the last row. */
+/** Reads one more row than the page has, to know whether a next page exists. `cursorOf` gives the cursor that follows a row. */
 async function readPage<Name extends string, Row, T>(
   name: Name,
   limit: string | undefined,
@@ -271,7 +271,7 @@ async function readPage<Name extends string, Row, T>(
   return { [name]: page.map(show), ...next } as Page<Name, T>;
 }
 
-/** Clients may send any text as a cursor. */
+/** Rejects text that is not a cursor of such a list. */
 function parseCursor(text: string): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value)) throw new RuleError('cursor: not one that this list returned');

@@ -1,13 +1,13 @@
 import { ApiError } from '../platform/http/api-error.ts';
 
-/** How long a result is used. */
+/** How long a result is reused. */
 const KEPT_MS = 1000;
-/** A caller waits no longer; until the check itself ends, the answer is no. */
+/** Longest wait of a caller. Until a slower check ends, callers get 503. */
 const WAIT_MS = 2000;
 
 /**
- * Returns the check whether both stores answer, which throws 503. Anyone may ask, as often as they like: one check at a time
- * serves all of them.
+ * Returns a function that throws 503 unless both stores answer. Anyone may call the route as often as they like, so
+ * concurrent calls share one check.
  */
 export function shareReadiness(check: () => Promise<unknown>, now = () => performance.now()) {
   let result: Promise<void> | undefined;

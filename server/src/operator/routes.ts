@@ -12,7 +12,7 @@ export function adminHandlers(services: Services) {
     (read: (query: PageQuery) => Promise<unknown>): Handler =>
     ({ query }) =>
       read(query as PageQuery);
-  /** Answers `ok` with what `act` returns, which gets the only parameter of the path. */
+  /** Answers `ok` with the result of `act`, which is called with the only path parameter. */
   const done =
     (act: (id: string) => Promise<unknown>): Handler =>
     async ({ params }) => ({ ok: true, ...Object(await act(Object.values(params as object)[0])) });

@@ -11,8 +11,8 @@ export interface Totals {
 }
 
 /**
- * Sums over all accounts, in one row. Uploads do not change it, because they would wait for each other: the sweeper counts
- * again and again, page by page.
+ * Sums over all accounts, in one row. Uploads do not update it, because they would block each other; the sweeper recounts it
+ * continuously, page by page.
  */
 export class TotalsTable extends Queries {
   async get(): Promise<Totals> {
@@ -35,7 +35,7 @@ export class TotalsTable extends Queries {
     return row!;
   }
 
-  /** Sums a page of accounts: all their files, or their trash. `owner` undefined: from the beginning. */
+  /** Sums a page of accounts: all their files, or only their trash. An undefined `owner` starts from the beginning. */
   async usageAfter(what: 'usage' | 'trash', owner: string | undefined, limit: number) {
     const dirId = what === 'usage' ? ALL_DIRS : TRASH;
     const after = owner === undefined ? '' : 'AND owner > ?';

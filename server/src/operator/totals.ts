@@ -7,7 +7,7 @@ const PAGE = 1000;
 const NOTHING: Totals = { accounts: 0, files: 0, bytes: 0n, trashBytes: 0n };
 const STAGES = ['accounts', 'usage', 'trash'] as const;
 
-/** Counts the totals, a page in each round. If the process dies in between, the stored totals stay as they were. */
+/** Counts the totals, one page per round. If the process dies in between, the stored totals stay unchanged. */
 export class TotalsCount {
   readonly #totals: TotalsTable;
   #sums = NOTHING;
@@ -19,7 +19,7 @@ export class TotalsCount {
   }
 
   async step(): Promise<void> {
-    // On small servers one page is enough for each stage, and every round counts everything.
+    // On small servers each stage fits on one page, and every round counts everything.
     for (; this.#stage < STAGES.length; this.#stage++) if (!(await this.#countPage())) return;
     const [sums, before] = [this.#sums, await this.#totals.get()];
     this.#sums = NOTHING;

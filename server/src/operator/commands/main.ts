@@ -76,7 +76,10 @@ async function withPair(opening: Promise<Pair>, work: (pair: Pair) => Promise<vo
   await work(pair).finally(() => pair.close());
 }
 
-/** A reader such as `head` may close its end early. Commands that only show something then end; others continue silently. */
+/**
+ * Handles a reader such as `head` that closes the pipe early: commands that only show something exit, others continue
+ * silently.
+ */
 function endWithoutReader(ends: boolean): void {
   for (const output of [process.stdout, process.stderr]) {
     if (output.listenerCount('error') > 0) continue;
@@ -87,7 +90,7 @@ function endWithoutReader(ends: boolean): void {
   }
 }
 
-/** Runs a command beside, or instead of, the server and returns its exit code. */
+/** Runs a command and returns its exit code. Some commands can run while the server does; others need it stopped. */
 export async function runCommand(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   endWithoutReader(isOperatorCommand(name));
   if (isOperatorCommand(name)) return operate(name, args, env);

@@ -12,7 +12,7 @@ import { USAGES } from './usages.ts';
 export type OperatorCommand = keyof typeof USAGES;
 export const isOperatorCommand = (name: string): name is OperatorCommand => name in USAGES;
 
-/** Runs a command and returns its exit code. */
+/** Runs an operator command and returns its exit code. */
 export async function operate(
   name: OperatorCommand,
   args: string[],
@@ -53,7 +53,7 @@ export async function operate(
   }
 }
 
-/** Says which settings were shown if no server runs, or its nodes differ. */
+/** Notes whose settings were shown if no server runs, and which settings differ between nodes. */
 function noteSettings(report: Report, nodes: RunningNode[]): void {
   if (nodes.length === 0)
     report.note('no server is running on this database; the settings shown are those of this shell');

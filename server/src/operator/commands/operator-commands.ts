@@ -22,7 +22,7 @@ type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>['values
 
 interface Run {
   operator: Operator;
-  /** The nodes that run now. */
+  /** Nodes running now. */
   nodes: RunningNode[];
   /** SZ_ORIGIN */
   origin: string | undefined;
@@ -33,11 +33,11 @@ interface Run {
 
 interface Command {
   args: [least: number, most: number];
-  /** Beside --json and --help. */
+  /** Options accepted in addition to --json and --help. */
   options?: (keyof Options)[];
-  /** The others work also while the volume store is unavailable. */
+  /** Commands without this also work while the volume store is unavailable. */
   needsVolumes?: true;
-  /** Shows settings, which must be the server's and not this shell's. */
+  /** The command shows settings: those of the running server, not of this shell. */
   showsSettings?: true;
   run: (run: Run) => Promise<void>;
 }
@@ -220,7 +220,7 @@ export const commands: Record<string, Command> = {
     run: async ({ operator, report, args: [mode = ''] }) => {
       if (mode !== 'on' && mode !== 'off') throw new UsageError('see szafa-server read-only --help');
       await operator.setReadOnly(mode === 'on');
-      // Every process has read the new mode by then.
+      // Waits until every process has read the new mode.
       await sleep(2 * MODE_MS);
       const next =
         mode === 'on' ? 'refused. To allow them again: szafa-server read-only off' : 'allowed again';
@@ -236,7 +236,7 @@ export const commands: Record<string, Command> = {
   }),
 };
 
-/** A command that changes one thing. `key` names the result in JSON. */
+/** Builds a command that changes one thing. `key` names the result in JSON. */
 function act<T>(
   change: (operator: Operator, name: string) => Promise<T>,
   key: string,
@@ -252,10 +252,10 @@ function act<T>(
   };
 }
 
-/** Rows that a list shows without --limit; the others show all. */
+/** Number of rows shown without --limit; lists not named here show all. */
 const USUAL_ROWS: Record<string, number> = { entries: limits.adminPage };
 
-/** A command that shows a list. */
+/** Builds a command that shows a list. */
 function list<Name extends string, T extends object>(
   name: Name,
   read: (operator: Operator, query: PageQuery) => Promise<Page<Name, T>>,
@@ -285,7 +285,7 @@ function list<Name extends string, T extends object>(
   };
 }
 
-/** Applies the schema that the routes use. */
+/** Validates with the same schema as the routes. */
 function validate<T>(schema: string, value: unknown): T {
   const isValid = validatorOf<T>(schema);
   if (isValid(value)) return value;

@@ -8,7 +8,7 @@ import type { Report } from './report.ts';
 const ANSWER_MS = 10_000;
 const PAUSE_MS = 250;
 
-/** A local address of a server that listens on `host`. */
+/** The local address at which a server listening on `host` can be reached. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -18,7 +18,7 @@ function reachable(host: string): string {
 async function askServer({ host, port, tls }: Config): Promise<string | undefined> {
   const at = { host: reachable(host), port, path: '/readyz', agent: false, timeout: ANSWER_MS };
   const where = `${isIPv6(at.host) ? `[${at.host}]` : at.host}:${port}`;
-  // The certificate has the name that clients use, not this address.
+  // The certificate names the host that clients use, not this address.
   const request = tls ? https().get({ ...at, rejectUnauthorized: false }) : http.get(at);
   request.on('timeout', () => request.destroy(new Error(`no answer for ${ANSWER_MS / 1000} s`)));
   try {
@@ -31,7 +31,7 @@ async function askServer({ host, port, tls }: Config): Promise<string | undefine
   }
 }
 
-/** Asks until the server accepts requests or the time is over. */
+/** Asks repeatedly until the server accepts requests or the time is up. */
 export async function checkReady(config: Config, seconds: number, report: Report): Promise<void> {
   const end = Date.now() + seconds * 1000;
   let why = await askServer(config);

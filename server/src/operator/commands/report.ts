@@ -30,7 +30,7 @@ export function ignoreBroken(error: unknown): undefined {
 }
 
 const PROGRESS_MS = 1000;
-/** Rows of a table that are aligned with each other. */
+/** Number of rows that are aligned with each other. */
 const TABLE_ROWS = 200;
 
 /** The output of a command: text for people, or JSON lines for programs. Progress and notes go to stderr. */
@@ -58,7 +58,7 @@ export class Report {
     return this.#problems;
   }
 
-  /** Sets the whole amount of work: progress then shows the rate and the time left. */
+  /** Sets the total amount of work, so that progress also shows the rate and the time left. */
   expect(all: { files: number; bytes: number }): void {
     this.#expected = { ...all, since: Date.now() };
   }
@@ -72,7 +72,10 @@ export class Report {
     this.#progress(this.#json ? JSON.stringify({ progress: { ...this.counts, ...rate } }) : words);
   }
 
-  /** The time left goes by files or by bytes, whichever takes longer: many small files take as long as a few large ones. */
+  /**
+   * Estimates the time left from files or bytes, whichever is further behind: many small files take as long as a few large
+   * ones.
+   */
   #rate(): Record<string, number> | undefined {
     if (!this.#expected) return undefined;
     const { files, bytes, since } = this.#expected;
@@ -89,20 +92,20 @@ export class Report {
     };
   }
 
-  /** `mended`: it is solved already. */
+  /** Reports a problem. `mended`: it has been fixed, so it does not affect the exit code. */
   problem(what: string, details: Record<string, string | number>, mended = false): void {
     this.count(what);
     if (!mended) this.#problems++;
     this.line({ problem: what, mended, ...details });
   }
 
-  /** Information beside the results. */
+  /** Information in addition to the results. */
   note(text: string): void {
     if (this.#json) this.#out(JSON.stringify({ note: text }));
     else this.#progress(`szafa: ${text}`);
   }
 
-  /** Text only: what the operator may want to do next. */
+  /** Suggests the next step to the operator; not part of the JSON output. */
   hint(text: string): void {
     if (!this.#json) this.#progress(`szafa: ${text}`);
   }
@@ -125,12 +128,12 @@ export class Report {
     this.#out(this.#json ? JSON.stringify(fact) : inWords(fact).join(', '));
   }
 
-  /** One result, as a sentence in text. */
+  /** Writes one result: as a sentence, or as JSON. */
   result(fact: object, sentence: string): void {
     this.#out(this.#json ? JSON.stringify(fact) : sentence);
   }
 
-  /** Everything about one thing, a line for each fact in text. */
+  /** Writes all facts about one thing: one line each, or as JSON. */
   details(fact: object): void {
     for (const line of this.#json ? [JSON.stringify(fact)] : detailLines(fact)) this.#out(line);
   }
@@ -152,7 +155,7 @@ export class Report {
     };
   }
 
-  /** The counts in one text, if there are any. */
+  /** The counts as one string; empty if there are none. */
   #summary(): string[] {
     const parts = Object.entries(this.counts).map(([what, count]) => `${count} ${what}`);
     return parts.length === 0 ? [] : [parts.join(', ')];

@@ -1,14 +1,14 @@
-/** Facts as text for people: tables, and one fact per line. */
+/** Formats facts for people: tables, and one fact per line. */
 import { formatBytes } from '../../platform/bytes.ts';
 
 /** A cell of a table; numbers and sizes are aligned to the right. */
 type Cell = string | number | { bytes: number };
-/** The columns of a table: title and cell. */
+/** The columns of a table: the cell of each row, by title. */
 export type Columns<T> = Record<string, (row: T) => Cell>;
 
 const toText = (cell: Cell) => (typeof cell === 'object' ? formatBytes(cell.bytes) : String(cell));
 
-/** Lines of a table; the titles come first if there are any. */
+/** Formats the lines of a table, with the titles first if there are any. */
 export function alignTable(rows: Cell[][], titles: string[] = []): string[] {
   const all = [...(titles.length > 0 ? [titles] : []), ...rows];
   const widths = all[0]!.map((_, at) => Math.max(...all.map((row) => toText(row[at]!).length)));
@@ -21,10 +21,10 @@ export function alignTable(rows: Cell[][], titles: string[] = []): string[] {
   );
 }
 
-/** `2026-01-31 12:00` of a time in ISO 8601, which is UTC as well. */
+/** Shortens a UTC time in ISO 8601 to `2026-01-31 12:00`. */
 export const formatTime = (iso: string) => iso.slice(0, 16).replace('T', ' ');
 
-/** Names and values of a fact; those of facts inside of it begin with its name. */
+/** Flattens an object into names and values; the names of nested values begin with that of their parent. */
 function pairsOf(fact: object, prefix = ''): [name: string, value: string][] {
   return Object.entries(fact).flatMap(([key, value]): [string, string][] => {
     if (typeof value === 'object' && value !== null) return pairsOf(value, `${prefix}${key} `);
@@ -37,12 +37,12 @@ function pairsOf(fact: object, prefix = ''): [name: string, value: string][] {
   });
 }
 
-/** One line for each fact, with the values below each other. */
+/** Formats one fact per line, with aligned values. */
 export function detailLines(fact: object): string[] {
   return alignTable(pairsOf(fact).map(([name, value]) => [`${name}:`, value]));
 }
 
-/** All facts in one line; leaves out what is false, and what is null inside of another fact. */
+/** Formats all facts for one line; omits false values, and nested null values. */
 export function inWords(fact: object, prefix = ''): string[] {
   return Object.entries(fact).flatMap(([key, value]) => {
     if (value === false || (prefix !== '' && value === null)) return [];

@@ -2,19 +2,22 @@ import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifMissing } from '../volumes/durable.ts';
 
-/** Our files in the data folder. Other files, and even the folder itself, may belong to others. */
+/** The server's own files in the data folder. Other files, and even the folder itself, may belong to someone else. */
 const OURS = [
   ...['szafa.db', 'szafa.db-wal', 'szafa.db-shm', 'lock.db', 'lock.db-journal', 'system-token'],
   ...['volumes', 'accounts', 'tmp', 'trash', 'landing'],
 ];
 const OTHERS = 0o077;
-/** For the folder of volumes with SZ_ACCEL, where the server's group may read volumes. */
+/** For the volumes folder with SZ_ACCEL, where the server's group may read volumes but not list them. */
 const OTHERS_AND_LISTING = 0o067;
 const GROUP_ENTERS = 0o010;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
-/** Removes the rights of other users that a restored backup or a copy may have left. Returns warnings about paths that stay open. */
+/**
+ * Removes access by other users, which a restored backup or a copy may have left open. Returns warnings about paths that stay
+ * open.
+ */
 export async function closeDataFolder(folder: string, groupReads = false): Promise<string[]> {
   const open: string[] = [];
   const modeOf = (place: string) => stat(place).then(({ mode }) => mode & 0o7777, ifMissing(0));

@@ -25,7 +25,7 @@ function listen(topic: string, receiver: Receiver): void {
   receivers.set(topic, receiver);
 }
 
-/** To a worker, or without one to the primary. A peer that is gone gets nothing. */
+/** Sends to a worker, or to the primary if none is given. Does nothing if the peer is gone. */
 function send(message: Message, worker: Worker | undefined): void {
   if (worker) {
     if (worker.isConnected()) worker.send(message);
@@ -37,7 +37,7 @@ interface Pending<Answer> {
   settle: (answer?: Answer) => void;
 }
 
-/** Questions of one kind between the primary and its workers. Both sides name the topic alike, and either may ask. */
+/** Questions of one kind between the primary and its workers. Both sides use the same topic name, and either may ask. */
 export class Topic<Question, Answer> {
   readonly #name: string;
   readonly #pending = new Map<number, Pending<Answer>>();
@@ -49,13 +49,16 @@ export class Topic<Question, Answer> {
     this.#name = name;
   }
 
-  /** Answers the other side from now on. `worker` is the one that asks; a worker gets its questions from the primary. */
+  /**
+   * Answers questions from the other side from now on. In the primary, `worker` is the worker that asks; in a worker it is
+   * undefined.
+   */
   answer(handler: (question: Question, worker: Worker) => Answer | Promise<Answer>): void {
     this.#handler = handler;
     this.#listen();
   }
 
-  /** From a worker. Rejects when the primary fails to answer, or does not within `ms`. */
+  /** Asks the primary from a worker. Rejects if the primary fails to answer, or does not answer within `ms`. */
   async askPrimary(question: Question, ms?: number): Promise<Answer> {
     const answer = await new Promise<Answer | undefined>((resolve) =>
       this.#ask(question, undefined, resolve, ms),
@@ -65,8 +68,8 @@ export class Topic<Question, Answer> {
   }
 
   /**
-   * From the primary. Resolves when all workers have answered or died, and after `ms` in any case. `take` also gets answers
-   * that come later, unless their worker has died.
+   * Asks all workers from the primary. Resolves when all have answered or died, and after `ms` in any case. `take` also gets
+   * later answers, unless their worker has died.
    */
   async askWorkers(
     question: Question,

@@ -13,7 +13,7 @@ const reading = new Topic<null, Tls | null>('certificate');
 const replacing = new Topic<Tls, true>('new certificate');
 const REPLACE_MS = 1000;
 
-/** The primary's side: gives workers the certificate, and reads its files again on SIGHUP. Connections stay open. */
+/** The primary's side: gives workers the certificate, and reloads it from its files on SIGHUP. Connections stay open. */
 export function shareCertificate(tls: Tls | undefined, read: () => Tls | undefined, log: Log): void {
   let current = tls;
   reading.answer(() => current ?? null);
@@ -34,7 +34,10 @@ export function shareCertificate(tls: Tls | undefined, read: () => Tls | undefin
   });
 }
 
-/** A worker's side. The primary is asked, not the files: they may be broken by now, and then it still has the last good ones. */
+/**
+ * A worker's side. Asks the primary instead of reading the files, which may be broken by now: the primary still has the last
+ * good ones.
+ */
 export async function readCertificate(): Promise<Tls | undefined> {
   return (await reading.askPrimary(null)) ?? undefined;
 }
@@ -46,6 +49,6 @@ export async function followCertificate(server: unknown): Promise<void> {
     server.setSecureContext(tls);
     return true;
   });
-  // There may have been a reload since the first answer.
+  // The certificate may have been reloaded since the worker first read it.
   server.setSecureContext((await readCertificate())!);
 }

@@ -4,7 +4,10 @@ import { RuleError } from '@szafa/protocol';
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/;
 const MAPPED_BITS = 96;
 
-/** Normalizes an address: no brackets, no zone, short IPv6, mapped IPv6 (`::ffff:10.0.0.1`) as IPv4. Null if it is none. */
+/**
+ * Normalizes an address: no brackets, no zone, short IPv6, mapped IPv6 (`::ffff:10.0.0.1`) as IPv4. Null if it is not an
+ * address.
+ */
 export function plainAddress(text: string): string | null {
   const bare = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   const family = isIP(bare);
@@ -17,7 +20,7 @@ export function plainAddress(text: string): string | null {
 /** A list of networks, as in SZ_PULL_ALLOW and SZ_TRUST_PROXY. */
 export class Cidrs {
   readonly #list = new BlockList();
-  /** The last result: usually that of a proxy, which each request looks up several times. */
+  /** Caches the last result: usually for a proxy, which each request looks up several times. */
   #last = { address: '', isInside: false };
 
   add(entry: string): void {

@@ -2,7 +2,7 @@
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** Fields beside `error` in the body. */
+  /** Additional fields of the body besides `error`. */
   readonly extra: Record<string, unknown>;
   readonly headers: Readonly<Record<string, string>> = {};
 
@@ -22,7 +22,7 @@ export class DetailError extends ApiError {
   override name = 'DetailError';
 }
 
-/** The token's scope does not allow this: 403 as in RFC 6750, so that programs can tell it from other refusals. */
+/** The token's scope does not allow the request: 403 as in RFC 6750, so that programs can tell it from other refusals. */
 export class OutOfScope extends ApiError {
   override name = 'OutOfScope';
   override readonly headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' };
@@ -32,7 +32,7 @@ export class OutOfScope extends ApiError {
   }
 }
 
-/** Refused only for now: 429 or 503 with Retry-After. */
+/** A temporary refusal: 429 or 503 with Retry-After. */
 export class TryLater extends ApiError {
   override name = 'TryLater';
   override readonly headers: { 'retry-after': string };

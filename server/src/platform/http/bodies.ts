@@ -11,11 +11,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 const LINE_FEED = 10;
 const MIB = 1024 * 1024;
-/** The first bytes of a body do not count, so that a login never waits for large bodies. The connection limit bounds them. */
+/** The first bytes of a body are not counted, so that a login never waits for large bodies. The connection limit bounds them. */
 const FREE_BYTES = 4096;
-/** Once the idle time has passed, a body must have arrived at this rate. */
+/** Minimum rate of a body once the idle time has passed. */
 const LEAST_BYTES_PER_MS = 16;
-/** A body may come in this many pieces, plus one for every PIECE_BYTES: each piece costs as much CPU as a thousand bytes. */
+/** A body may arrive in this many pieces, plus one for every PIECE_BYTES: each piece costs as much CPU as a thousand bytes. */
 const MOST_PIECES = 1000;
 const PIECE_BYTES = 64;
 
@@ -29,11 +29,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The shape of the JSON body; a route without one ignores the body. */
     bodyShape?: JsonShape | undefined;
-    /** Needs no token. */
+    /** The route needs no token. */
     isOpen?: boolean;
-    /** Answers 401 to unknown credentials. */
+    /** The route answers 401 to unknown credentials. */
     refusesUnknown?: boolean;
-    /** The handler validates the body with `readLater`, if it needs it. */
+    /** The handler itself validates the body with `readLater` if it needs it. */
     checkedLater?: boolean | undefined;
     /** The body is a few raw bytes. */
     hasBytes?: boolean | undefined;
@@ -42,7 +42,7 @@ declare module 'fastify' {
   }
 }
 
-/** Counts the bytes of bodies in memory. One address gets at most half of them, so that a single client cannot block all others. */
+/** Limits the bytes of bodies in memory. One address gets at most half, so that a single client cannot block all others. */
 class BodyMemory {
   readonly #mostBytes: number;
   #bytes = 0;
@@ -52,7 +52,7 @@ class BodyMemory {
     this.#mostBytes = mostBytes;
   }
 
-  /** Counts bytes that have arrived; 503 if they are too many. */
+  /** Counts bytes that have arrived; throws 503 if there are too many. */
   add(address: string, bytes: number): void {
     const ofAddress = (this.#byAddress.get(address) ?? 0) + bytes;
     if (this.#bytes + bytes > this.#mostBytes || ofAddress > this.#mostBytes / 2)
@@ -69,28 +69,31 @@ class BodyMemory {
   }
 }
 
-/** Reads bodies that are held in memory as a whole: JSON, and a few bytes. */
+/** Reads bodies that are held in memory as a whole: JSON, and short raw bodies. */
 export class Bodies {
   readonly #idleMs: number;
-  /** For all bodies in a process: of callers with a token, and of routes open to everyone. */
+  /** Limits for all bodies in a process: one for callers with a token, one for routes open to everyone. */
   readonly #memory = { known: new BodyMemory(64 * MIB), open: new BodyMemory(16 * MIB) };
 
-  /** `idleMs`: how long a body may take in any case. */
+  /** `idleMs` is the time any body may take, however slow. */
   constructor(idleMs: number) {
     this.#idleMs = idleMs;
   }
 
-  /** Call this when a request begins: its body counts until the request was answered. */
+  /** Call this when a request begins: its body is counted until the request has been answered. */
   releaseAfter(request: FastifyRequest, reply: FastifyReply): void {
     reply.raw.once('close', () => request.releaseBody?.());
   }
 
-  /** Parses JSON whatever the content type says, or returns raw bytes, as the route wants. Undefined for an empty body. */
+  /**
+   * Parses JSON whatever the content type says, or returns raw bytes, depending on the route. Returns undefined for an empty
+   * body.
+   */
   async parse(request: FastifyRequest): Promise<unknown> {
     const { hasBytes, checkedLater, bodyShape } = request.routeOptions.config;
     if (!hasBytes && !bodyShape) return undefined;
     const bodyLimit = request.routeOptions.bodyLimit!;
-    // A value that is too long is 400 in any JSON body of this size: such a body is read to its end and not kept.
+    // A JSON body up to this size with a value that is too long must give 400: it is read to its end and not kept.
     const most = bodyShape ? Math.max(bodyLimit, limits.jsonBodyBytes) : bodyLimit;
     if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge();
     const whole = new GrowingBuffer();
@@ -132,11 +135,14 @@ export class Bodies {
     return line.bytes;
   }
 
-  /** Reads a body until it ends or `take` returns false. A client that is too slow gets 408, one that uses too much memory 503. */
+  /**
+   * Reads a body until it ends or `take` returns false. A client that is too slow gets 408, and 503 if bodies use too much
+   * memory.
+   */
   #read(request: FastifyRequest, take: (piece: Buffer) => boolean): Promise<void> {
     const { raw } = request;
     const memory = this.#memory[request.routeOptions.config.isOpen ? 'open' : 'known'];
-    // Undefined after the client has disconnected.
+    // `ip` is undefined after the client has disconnected.
     const address = networkOf((request.ip as string | undefined) ?? '');
     let arrived = 0;
     let held = 0;
@@ -154,7 +160,7 @@ export class Bodies {
   }
 }
 
-/** Copies pieces together as they arrive: pieces of one byte would take a hundred times their memory. */
+/** Copies pieces together as they arrive: kept separately, pieces of one byte would take a hundred times their size. */
 export class GrowingBuffer {
   length = 0;
   #memory: Buffer = Buffer.alloc(0);
@@ -180,7 +186,7 @@ export class GrowingBuffer {
 
 const tooLarge = () => new ApiError(413, 'the body is too large');
 
-/** No valid body without a token is this long: as a login, it is a wrong one. */
+/** No valid body without a token is this long. On a login route this counts as wrong credentials. */
 const tooLong = ({ routeOptions: { config } }: FastifyRequest) =>
   config.refusesUnknown
     ? new ApiError(401, 'wrong username, password or key')
@@ -222,7 +228,7 @@ function readPieces(raw: IncomingMessage, idleMs: number, take: (piece: Buffer) 
   });
 }
 
-/** Closes the connection after the answer, without reading the rest of the body. */
+/** An error that closes the connection after the answer, without reading the rest of the body. */
 class UnfinishedBody extends ApiError {
   override name = 'UnfinishedBody';
   override readonly headers = { connection: 'close' };
@@ -233,18 +239,18 @@ function jsonOf(request: FastifyRequest, body: Buffer): unknown {
     request.bodyText = utf8.decode(body);
     return JSON.parse(request.bodyText);
   } catch (cause) {
-    // The message of the cause would quote the body.
+    // The message of the cause is left out because it would quote the body.
     throw new ApiError(400, `the body is not valid JSON in UTF-8 (${(cause as Error).name})`);
   }
 }
 
-/** Validates a body that was not validated before, by the named schema. */
+/** Validates a body that was left to the handler, by the named schema. */
 export function readLater<T>(request: FastifyRequest, name: string): Sent<T> {
   const body = Buffer.isBuffer(request.body) ? jsonOf(request, request.body) : undefined;
   return { body: checked<T>(body, name, 'body'), text: request.bodyText };
 }
 
-/** Throws the message that Fastify would give. */
+/** Validates a value by the named schema; throws the message that Fastify would give. */
 export function checked<T>(value: unknown, name: string, what: string): T {
   const fits = validatorOf<T>(name);
   if (fits(value)) return value;

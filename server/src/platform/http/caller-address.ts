@@ -5,23 +5,23 @@ import type { FastifyRequest } from 'fastify';
 import type { Log } from '../log/log.ts';
 import { type Cidrs, isInside, isLoopback, networkOf, plainAddress } from './addresses.ts';
 
-/** Headers that proxies add and clients do not. */
+/** Headers that only proxies add. */
 const ADDED_BY_PROXIES =
   /^(via|forwarded|x-forwarded(-.+)?|x-real-ip|(x|true|fastly)-(cluster-)?client-ip|x-original-.+|x-envoy-.+|cf-.+|x-arr-.+|x-amzn-trace-id|x-cloud-trace-context)$/;
 
-/** Where a request comes from, as far as known. */
+/** The origin of a request, as far as it is known. */
 export interface CallerAddress {
   /** The address that limits apply to; for IPv6 its /64 network. */
   network: string;
-  /** The address is that of a proxy missing from SZ_TRUST_PROXY: all its users share it. */
+  /** The address belongs to a proxy missing from SZ_TRUST_PROXY, so all its users share it. */
   shared: boolean;
-  /** The caller's own address, if certain: a pull may reach it. */
+  /** The caller's own address, if known for certain. Pulls may connect to it. */
   own: string | undefined;
 }
 
 /**
- * `ip` comes from the X-Forwarded-For of trusted proxies. Behind any other proxy it is the proxy's address, and no caller's own:
- * otherwise everyone could make pulls reach services beside the proxy.
+ * `ip` comes from the X-Forwarded-For of trusted proxies. Behind any other proxy it is the proxy's address and must not count
+ * as the caller's own: otherwise everyone could make pulls reach services beside the proxy.
  */
 export function callerAddress(request: IncomingMessage, ip: string, trusted: Cidrs): CallerAddress {
   const peer = request.socket.remoteAddress ?? '';
@@ -33,7 +33,7 @@ export function callerAddress(request: IncomingMessage, ip: string, trusted: Cid
   };
 }
 
-/** Behind trusted proxies: whether the address they name is another proxy's, or they name none. */
+/** Behind trusted proxies: whether the address they report belongs to another proxy, or they report none. */
 function isProxied(request: IncomingMessage, ip: string, trusted: Cidrs): boolean {
   const entries = forwardedFor(request);
   if (entries.length === 0) return cameThroughProxy(request);
@@ -70,7 +70,7 @@ function isHere(host: string): boolean {
   );
 }
 
-/** Finds the address of a request. Warns once about a proxy that is not in SZ_TRUST_PROXY. */
+/** Returns a function that finds the address of a request. Warns once about a proxy that is not in SZ_TRUST_PROXY. */
 export function callerAddresses(trusted: Cidrs, log: Log): (request: FastifyRequest) => CallerAddress {
   let hasWarned = false;
   return ({ raw, ip }) => {
@@ -86,7 +86,7 @@ export function callerAddresses(trusted: Cidrs, log: Log): (request: FastifyRequ
   };
 }
 
-/** The same as Fastify's `request.ip`, for requests that Fastify has not read. */
+/** Equals Fastify's `request.ip`, for requests that Fastify has not read. */
 export function addressOf(remote: string, forwardedFor: string | undefined, trusted: Cidrs): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
   const request = { socket: { remoteAddress: remote }, headers };

@@ -5,7 +5,7 @@ import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
 import type { FastifyValidationResult } from 'fastify/types/schema.js';
 import { namedSchemas } from './schemas.ts';
 
-/** Compiles at the first use: compiling all routes and answers at once took a quarter of a worker's start. */
+/** Delays compilation to the first use: compiling all routes and answers at once took a quarter of a worker's startup time. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
@@ -14,7 +14,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-// Numbers too large for a double are still numbers: a huge dir_id is valid, and nobody's directory.
+// Numbers too large for a double are still accepted: a huge dir_id is valid and simply matches no directory.
 const ajv = once(() => new Ajv({ schemas: namedSchemas(), strictNumbers: false }));
 const named = once(() => {
   const pairs = namedSchemas().map((schema) => [(schema as { $id: string }).$id, schema]);
@@ -24,7 +24,7 @@ const named = once(() => {
 /** The validator of a named schema. */
 export const validatorOf = <T>(name: string) => ajv().getSchema<T>(name) as ValidateFunction<T>;
 
-/** Fastify's validator, which finds the function for each value. */
+/** Builds a validator for Fastify that chooses the validation function by the value. */
 function validateWith(find: (value: unknown) => ValidateFunction): FastifyValidationResult {
   const validate: FastifyValidationResult = (value) => {
     const check = find(value);
@@ -38,7 +38,7 @@ function validateWith(find: (value: unknown) => ValidateFunction): FastifyValida
 const compileValidator: FastifySchemaCompiler<object> = ({ schema }) =>
   validateWith(once(() => ajv().compile(schema)));
 
-/** Validates init by the one of its two schemas that was meant, so that the message fits. */
+/** Validates init by whichever of its two schemas the client meant, so that the error message fits. */
 export const compileInitValidator: FastifySchemaCompiler<object> = () =>
   validateWith((value) => validatorOf(isStreamedInit(value) ? 'StreamedInit' : 'Init'));
 
@@ -50,7 +50,7 @@ const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
   return (value) => compiled()(value);
 };
 
-/** Without these Fastify loads its own compilers, by which it also types them. */
+/** Without these, Fastify would load its own compilers. The casts are needed because it types them by those. */
 export const compilersFactory = {
   buildValidator: () => compileValidator as never,
   buildSerializer: () => compileSerializer as never,

@@ -6,14 +6,14 @@ import type { FastifyInstance } from 'fastify';
 
 /** An unwanted body is read and discarded up to this size, so that the client gets to see the answer. */
 export const DRAIN_BYTES = 64 * 1024 * 1024;
-/** Each piece counts at least this: chunks of one byte cost as much CPU. */
+/** Each piece counts as at least this many bytes: a chunk of one byte costs as much CPU. */
 const LEAST_DRAINED_BYTES = 1024;
 /** A client of the volume socket that leaves this much unread is disconnected. */
 export const MOST_UNREAD_BYTES = 64 * 1024;
 
-/** Requests that a client sent before it saw the close have arrived by then. */
+/** By then, requests sent before the client saw the close have arrived. */
 const RETIRE_MS = 500;
-/** A balancer has closed its idle connections by then: `keepalive_timeout` in deploy/nodes.conf is shorter. */
+/** By then, a load balancer has closed its idle connections: `keepalive_timeout` in deploy/nodes.conf is shorter. */
 const BALANCER_RETIRE_MS = 5000;
 
 interface Exchange {
@@ -22,8 +22,8 @@ interface Exchange {
 }
 
 /**
- * Handles connections around the routes: closes silent ones unless the server is at work, drains unwanted bodies, and answers
- * `Expect: 100-continue` only once the body is wanted. Returns a function to call first for requests that reach no route.
+ * Manages connections: closes silent ones unless the server is working, drains unwanted bodies, and answers `Expect:
+ * 100-continue` only once the body is wanted. Returns a function that must be called first for requests that reach no route.
  */
 export function guardConnections(
   app: FastifyInstance,
@@ -45,19 +45,19 @@ export function guardConnections(
   });
 
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    // Without a Host header Node has answered already, and emits this all the same.
+    // Node has already answered a request without a Host header, but emits this event nevertheless.
     if (response.writableEnded) return;
     awaitsContinue.add(request);
     app.routing(request, response);
   });
 
   const guard = (request: IncomingMessage, response: ServerResponse) => {
-    // Node caches the address on first use; the log needs it after the client is gone.
+    // Reads the address so that Node caches it: the log needs it after the client has disconnected.
     void request.socket.remoteAddress;
     current.set(request.socket, { request, response });
     response.on('finish', () => {
       drain(request);
-      // On close, Node ends idle connections and those marked as last; it would wait for all others.
+      // On close, Node ends idle connections and those marked as last, but would wait for all others.
       if (closing) endAfter(request);
     });
   };
@@ -72,7 +72,10 @@ export function guardConnections(
   return guard;
 }
 
-/** Sends the last bytes of a connection and closes it after this time, whatever the client still sends or does not read. */
+/**
+ * Sends the last bytes of a connection and closes it after `ms` at the latest, whatever the client still sends or leaves
+ * unread.
+ */
 export function endWithin(socket: Socket, ms: number, last: string | Buffer): void {
   const late = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(late));
@@ -80,8 +83,8 @@ export function endWithin(socket: Socket, ms: number, last: string | Buffer): vo
 }
 
 /**
- * Accepts no new connections, and waits this long for requests that may be on their way: a balancer keeps connections open, and
- * cannot repeat a POST when one closes under it. Fastify marks each answer from now on as the last of its connection.
+ * Accepts no new connections, and waits `ms` for requests that may be in flight: a load balancer keeps connections open, and
+ * cannot repeat a POST when one closes under it. From now on Fastify marks each answer as the last of its connection.
  */
 async function retire(server: Server, ms: number): Promise<void> {
   const empty = once(server, 'close');
@@ -100,7 +103,7 @@ export function sendContinue(request: IncomingMessage, response: ServerResponse)
 function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   if (awaitsContinue.has(request)) {
-    // The client may or may not send the body now: only a new connection is unambiguous.
+    // The client may or may not send the body now, so only closing the connection is unambiguous.
     request.socket.destroySoon();
     return;
   }

@@ -29,7 +29,7 @@ export interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Values for the examples, by field name; together they describe an empty file. */
+/** Values for the examples, by field name. Together they describe an empty file. */
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const FILE_ID = '0'.repeat(32);
 const SAMPLES: Record<string, unknown> = {
@@ -68,7 +68,7 @@ const SAMPLES: Record<string, unknown> = {
   attestation: 'oA',
 };
 
-/** The OpenAPI document as one page that needs no script. */
+/** Renders the OpenAPI document as one page that needs no script. */
 export function docsPage({ info, paths, components }: Document) {
   // Replaces every reference by its schema.
   const resolved = <T>(value: T): T =>
@@ -118,7 +118,7 @@ function contentOf({ description, content }: Content): string {
   return `${escapeHtml(description ?? schema?.description ?? '')} ${schema ? shape(schema) : ''}`;
 }
 
-/** Short for errors, field by field for other objects. */
+/** Describes a schema: briefly for errors, field by field for other objects. */
 function shape(schema: Schema): string {
   const { anyOf, properties } = schema;
   if (anyOf) return anyOf.map(shape).join(' or ');
@@ -140,7 +140,7 @@ function field(name: string, schema: Schema, required: boolean): string {
   return `<li><code>${escapeHtml(name)}</code> <i>${escapeHtml(about)}</i> ${escapeHtml(description)}${fields(items ?? schema)}`;
 }
 
-/** The type of a value and its limits, in words. */
+/** Describes the type of a value and its limits in words. */
 function typeOf(schema: Schema): string {
   const { type = 'any', anyOf, items, pattern, minimum, maximum, minItems, maxItems } = schema;
   if (schema.enum) return schema.enum.map((value: unknown) => JSON.stringify(value)).join(' or ');
@@ -153,7 +153,7 @@ function typeOf(schema: Schema): string {
   return `${type}${minimum === undefined ? '' : range}${pattern ? ` matching ${pattern}` : ''}`;
 }
 
-/** File ids are the only lists of strings in a request. */
+/** In a request, every list of strings is a list of file ids. */
 const areIds = ({ items }: Schema) => items?.type === 'string';
 
 /** A curl command for the operation. */
@@ -161,7 +161,7 @@ function example({ method, path, security, requestBody, responses, parameters = 
   const conditions = parameters.map(({ name }) => name).filter((name) => /^If-/i.test(name));
   const json = requestBody?.content?.['application/json']?.schema;
   const raw = requestBody && !json;
-  // The first of several is the one in the specification.
+  // The first alternative is the one in the specification.
   const { properties = {}, required = [] } = json?.anyOf?.[0] ?? json ?? {};
   const all = Object.keys(properties);
   // Optional fields are shown if the schema has an example.

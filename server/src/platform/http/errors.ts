@@ -1,4 +1,4 @@
-/** The one place where an error becomes an answer. */
+/** The only place where an error becomes an answer. */
 import type { Socket } from 'node:net';
 import { RuleError, writeHead } from '@szafa/protocol';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,7 +8,7 @@ import { ApiError, DetailError, TryLater } from './api-error.ts';
 import { http } from './node-http.ts';
 import { newRequestId, REQUEST_ID } from './request-log.ts';
 
-/** Logged, as nginx does, when the client disconnects before its request is complete; nobody is answered. */
+/** Logged, as by nginx, when the client disconnects before its request is complete; no answer is sent. */
 export const CLIENT_CLOSED = 499;
 
 export interface Answer {
@@ -17,7 +17,10 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends `{detail}` for the two checks and `{error}` for everything else. False if nobody is left to answer: no response will end. */
+/**
+ * Sends `{detail}` for a `DetailError` and `{error}` for everything else. Returns false if the client has disconnected: then
+ * no response will end.
+ */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
   const { status, body, headers } = answerFor(error);
   if (error instanceof Disconnected || (request.raw.destroyed && !request.raw.complete)) {
@@ -26,7 +29,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     return false;
   }
   logFault(request.log, error, status);
-  // Fastify wants to close after a refused body. The rest of it is drained instead, so that the answer arrives.
+  // Fastify would close the connection after a refused body. The rest is drained instead, so that the client sees the answer.
   reply
     .removeHeader('connection')
     .headers({ ...headers })
@@ -37,7 +40,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   return true;
 }
 
-/** Logs errors that the client cannot fix: refusals as a line, unexpected ones with their stack. */
+/** Logs errors that the client cannot fix: refusals as one line, unexpected errors with their stack. */
 export function logFault(log: FastifyBaseLogger, error: unknown, status: number): void {
   if (error instanceof TryLater) return;
   const isExpected = isNoSpace(error) || (error instanceof ApiError && error.cause === undefined);
@@ -65,7 +68,7 @@ export function answerFor(error: unknown): Answer {
   return refuse(500, 'the server failed; its log says why');
 }
 
-/** An answer as text, for a socket that Node's server does not write to. */
+/** Formats an answer as text, for a socket that Node's server does not write to. */
 export function formatAnswer({ status, body, headers }: Answer, id: string, isLast: boolean): string {
   const json = JSON.stringify(body);
   const head = writeHead(`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`, {
@@ -80,7 +83,7 @@ export function formatAnswer({ status, body, headers }: Answer, id: string, isLa
 
 const CLIENT_ERRORS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** Answers bytes that are not HTTP; they never reach a route. */
+/** Answers bytes that are not valid HTTP and so never reach a route. */
 export function refuseConnection(log: FastifyBaseLogger) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {

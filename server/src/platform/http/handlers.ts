@@ -1,7 +1,7 @@
 import type { RouteBody, RouteName, RouteParams, RouteQuery } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** A request that the schemas of its route have checked. */
+/** A request that has been validated by the schemas of its route. */
 export type RouteRequest<N extends RouteName> = FastifyRequest & {
   params: Record<keyof RouteParams<N>, string>;
   query: { [name in keyof RouteQuery<N>]: string };

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP modules. A normal import would also load fetch and WebSocket, a tenth of the start-up time. Types may be imported
- * as usual.
+ * Node's HTTP modules. A normal import would also load fetch and WebSocket, which take a tenth of the startup time. Types can
+ * be imported as usual.
  */
 export const http = process.getBuiltinModule('node:http');
 export const https = () => process.getBuiltinModule('node:https');

@@ -1,4 +1,4 @@
-/** The OpenAPI document. It is generated on the first request, since most workers never get one. */
+/** The OpenAPI document. It is generated on the first request for it, since most workers never get one. */
 import swagger, { type SwaggerOptions } from '@fastify/swagger';
 import { type Route, routes } from '@szafa/protocol';
 import Fastify from 'fastify';
@@ -35,7 +35,7 @@ const OPTIONS: SwaggerOptions = {
   refResolver: { buildLocalReference: (json, _base, _fragment, at) => String(json['$id'] ?? `Schema${at}`) },
 };
 
-/** Generated from the same routes, in an application that does not listen. */
+/** Generates the document from the route table, in a Fastify application that does not listen. */
 export async function openapiDocument(): Promise<Document> {
   const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory } });
   for (const schema of namedSchemas()) app.addSchema(schema);

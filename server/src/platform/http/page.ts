@@ -1,4 +1,4 @@
-/** Serves the built web app and the command beside it: a handful of files, read once and kept in memory. */
+/** Serves the built web app and the command-line client: a handful of files, read once and kept in memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -18,7 +18,7 @@ export const PAGE_HEADERS = {
 /** The part of the content security policy that all pages share. */
 export const CONFINED = ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
 
-/** For a server with its own TLS: browsers use HTTPS only, for a year. */
+/** For a server with its own TLS: tells browsers to use only HTTPS for a year. */
 export const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=31536000' };
 
 const BUILT = fileURLToPath(new URL('../../../../web/dist', import.meta.url));
@@ -33,7 +33,10 @@ const TYPES: Record<string, string> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-/** Nothing from other origins, no inline script. WebAssembly is for Argon2id; previews come from the page's own worker. */
+/**
+ * Allows nothing from other origins and no inline script. WebAssembly is needed for Argon2id; previews come from the page's
+ * own worker.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -63,7 +66,7 @@ interface PageFile {
   type: string;
   etag: string;
   cacheControl: string;
-  /** By content coding; the plain bytes under `identity`. */
+  /** Bodies by content coding; the plain bytes are under `identity`. */
   bodies: Map<string, Buffer>;
 }
 
@@ -105,7 +108,7 @@ function send(file: PageFile, request: FastifyRequest, reply: FastifyReply): Fas
   return reply.send(file.bodies.get(coding));
 }
 
-/** Why there is no web app, and what to do; undefined if there is one. */
+/** Returns why there is no web app and how to fix it; undefined if there is one. */
 export function missingPage(folder = BUILT): string | undefined {
   if (existsSync(join(folder, 'index.html'))) return undefined;
   const fault = join(folder, '.fault');
@@ -124,7 +127,7 @@ export function addPage(app: FastifyInstance, folder = BUILT): void {
     return;
   }
   for (const file of readFiles(folder)) {
-    // Some clients add a slash before the #.
+    // Some clients insert a slash before the #.
     for (const url of file.url.includes(':id') ? [file.url, `${file.url}/`] : [file.url]) {
       app.route({
         method: ['GET', 'HEAD'],

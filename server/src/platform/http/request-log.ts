@@ -8,20 +8,20 @@ import type { Metrics } from '../metrics/registry.ts';
 import type { Cidrs } from './addresses.ts';
 import type { Params } from './params.ts';
 
-/** The id of a request is in its answer and in all of its log lines. */
+/** The header with the request id, which is also in all log lines of the request. */
 export const REQUEST_ID = 'x-request-id';
 
-/** Ids that a proxy may choose: they fit a header and a line of any log. */
+/** Ids that a proxy may choose: safe in a header and in a log line. */
 const ACCEPTED_ID = /^[\w.-]{1,64}$/;
 
-/** Unique over all processes of all nodes. A counter is cheaper than random bytes for each request. */
+/** Unique across all processes of all nodes. A counter is cheaper than random bytes for each request. */
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
 export const newRequestId = () => `${prefix}-${(++count).toString(36)}`;
 
 export type RequestIds = (given: string | string[] | undefined, remote: string | undefined) => string;
 
-/** Only a trusted proxy may choose the id: a client could choose the id of another request. */
+/** Lets only a trusted proxy choose the id: a client could otherwise use the id of another request. */
 export function requestIds(trusted: Cidrs): RequestIds {
   return (given, remote) => {
     const isTrusted = typeof given === 'string' && ACCEPTED_ID.test(given) && trusted.contains(remote ?? '');
@@ -37,14 +37,14 @@ interface AnsweredRequest {
   ms: number;
   user: string | undefined;
   params: { [name in keyof Params]?: string | undefined };
-  /** nginx sends the bytes. */
+  /** Set if nginx sends the bytes. */
   accel?: boolean;
   ip: string;
 }
 
 const shorten = (id: string | undefined) => (id ? shortened(id) : undefined);
 
-/** Counts a request and writes its line. Fields that are undefined are left out. */
+/** Counts a request and writes its log line, without undefined fields. */
 export function logRequest({ metrics, log }: { metrics: Metrics; log: Log }, request: AnsweredRequest): void {
   const { reqId, method, route, status, ms, user, params, accel, ip } = request;
   metrics.request(route, method, status, ms);
@@ -65,14 +65,14 @@ export function logRequest({ metrics, log }: { metrics: Metrics; log: Log }, req
   }));
 }
 
-/** Counts requests in flight: until the answer was sent or the connection closed. Uploaded volumes count themselves. */
+/** Counts requests in flight, until the answer was sent or the connection closed. Uploads of volumes count themselves. */
 export function countInFlight(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!request.routeOptions.config.logsItself) countUntilClosed(reply.raw, metrics);
   });
 }
 
-/** Returns a function that stops counting earlier. */
+/** Counts a request until its response closes; the returned function stops counting earlier. */
 export function countUntilClosed(response: ServerResponse, metrics: Metrics): () => void {
   metrics.inFlight++;
   const end = () => metrics.inFlight--;

@@ -2,7 +2,7 @@ import { answersOf, type Route, routes } from '@szafa/protocol';
 import type { FastifySchema } from 'fastify';
 import type { TSchema } from 'typebox';
 
-/** The named schemas of the route table; each is registered once and referred to. */
+/** Collects the named schemas of the route table. Each is registered once and used by reference. */
 export function namedSchemas(): TSchema[] {
   const found = new Map<string, TSchema>();
   const visit = (value: unknown): void => {
@@ -15,7 +15,7 @@ export function namedSchemas(): TSchema[] {
   return [...found.values()].map((schema) => ({ ...(refer(schema, false) as TSchema) }));
 }
 
-/** The same schema with every named part replaced by a reference. */
+/** Copies a schema, replacing every named part by a reference. */
 function refer(value: unknown, atTop = true): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((part) => refer(part));
@@ -27,7 +27,7 @@ function refer(value: unknown, atTop = true): unknown {
 const ERROR = { $ref: 'Error#' };
 const UNAUTHORIZED = { $ref: 'Detail#' };
 
-/** The schema for Fastify and for the OpenAPI document, where `name` is the operation's id. */
+/** Builds the schema for Fastify and the OpenAPI document, where `name` is the operation id. */
 export function schemaOf(name: string, route: Route): FastifySchema {
   const response: Record<number, unknown> = {};
   const isOpen = route.access === 'open';
@@ -83,5 +83,5 @@ const MEANING: Record<number, string> = {
 
 const described = (status: number, schema: object) => ({ description: MEANING[status], ...schema });
 
-/** `{name}` in the protocol, `:name` in Fastify. */
+/** Converts `{name}` of the protocol to `:name` of Fastify. */
 export const urlOf = (route: Route) => route.path.replace(/\{(\w+)\}/g, ':$1');

@@ -1,15 +1,15 @@
 import { writeSync } from 'node:fs';
 
 const STDOUT = 1;
-/** Longest wait of a line for others: a system call for each line would cost a busy server a tenth of its time. */
+/** How long a line may wait for others: a system call for each line would cost a busy server a tenth of its time. */
 const GATHER_MS = 100;
-/** Errors are written at once: the process may be about to end. Pino's lines begin with the level. */
+/** Errors are written immediately, because the process may be about to exit. Pino's lines begin with the level. */
 const URGENT = /^\{"level":[56]0/;
-/** This many lines are written at once. */
+/** Lines are written when this many have gathered. */
 const LINES = 32;
 /** Writes of this size to a pipe are atomic, so that lines of several processes do not mix. */
 const PIECE_BYTES = 4096;
-/** Lines beyond this are dropped and counted: a stopped reader must not make memory grow. */
+/** When this much is waiting, further lines are dropped and counted: a stopped reader must not make memory grow. */
 const WAITING_BYTES = 4 * 1024 * 1024;
 /** How long the process waits for a slow reader when it exits. */
 const LAST_MS = 1000;
@@ -17,18 +17,18 @@ const PAUSE_MS = 20;
 
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 
-/** The text, or a function that makes it. */
+/** The text, or a function that formats it. */
 type Line = string | (() => string);
 
 /**
- * Writes lines to standard output, several at a time. A closed pipe ends the log, not the process. Pino's own output retries
- * for ever at exit, and throws when a disk is full.
+ * Writes lines to standard output, several at a time. A closed pipe ends the log, not the process. Pino's own output would
+ * retry forever at exit, and throws when a disk is full.
  */
 export class LogOutput {
   readonly #unblock: () => void;
-  /** The newest lines. Their texts are made together, which costs several times less than one at a time. */
+  /** The newest lines. Formatting them together costs several times less than one at a time. */
   #lines: Line[] = [];
-  /** Complete lines, except that the first may be partly written. */
+  /** Formatted lines; the first may be partly written. */
   #waiting: Buffer[] = [];
   #bytes = 0;
   #dropped = 0;
@@ -37,7 +37,7 @@ export class LogOutput {
   #isBehind = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `unblock` makes a write fail that would have to wait. */
+  /** `unblock` makes a write fail instead of waiting. */
   constructor(unblock: () => void) {
     this.#unblock = unblock;
     process.once('exit', () => this.#finish());

@@ -10,7 +10,7 @@ interface LogOptions {
   unblock?: () => void;
 }
 
-/** JSON lines, or plain lines where a person is watching. */
+/** Creates a log with JSON lines, or plain lines for a terminal. */
 export function createLog(
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
   { terminal = process.stdout.isTTY, unblock = () => undefined }: LogOptions = {},
@@ -26,7 +26,7 @@ export function createLog(
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };
 
-/** Escapes control and invisible characters: clients choose parts of a line. */
+/** Escapes control and invisible characters, because clients choose parts of a line. */
 const shown = (text: string) =>
   text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
@@ -42,7 +42,7 @@ function plain(line: string): string {
   return [text, ...stack].map((part) => `${shown(part)}\n`).join('');
 }
 
-/** Logs a line of level info; its text is made when it is written. */
+/** Logs a line of level info whose text is formatted only when it is written. */
 export function infoLater(log: Log, fields: () => object): void {
   const { [pino.symbols.streamSym]: output } = log as unknown as Record<symbol, unknown>;
   if (!(output instanceof LogOutput)) log.info(fields());
@@ -52,5 +52,5 @@ export function infoLater(log: Log, fields: () => object): void {
   }
 }
 
-/** Enough of an id to follow it through a log, too little to use it. */
+/** Shortens an id: enough to follow it through a log, too little to use it. */
 export const shortened = (id: string) => (id.length > 8 ? `${id.slice(0, 6)}…` : id);

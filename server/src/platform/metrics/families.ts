@@ -2,13 +2,13 @@
 export interface Family {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
-  /** Labels of series that are shown before they are first counted: without them rates and alerts miss the first event. */
+  /** Labels of series that exist from the start: otherwise rates and alerts would miss the first event. */
   from: Record<string, string>[];
 }
 
 const gauge = (help: string): Family => ({ type: 'gauge', help, from: [] });
 const histogram = (help: string): Family => ({ type: 'histogram', help, from: [] });
-/** `labels` has the known values of the one label; none if its series appear when they are first counted. */
+/** `labels` lists the known values of the counter's label. With an empty list, series appear when they are first counted. */
 const counter = (help: string, labels?: Record<string, string[]>): Family => ({
   type: 'counter',
   help,

@@ -5,7 +5,7 @@ import { ApiError } from '../http/api-error.ts';
 import { http } from '../http/node-http.ts';
 import { onlyGrows, render, type Samples } from './registry.ts';
 
-/** A process that is too busy to answer in this time counts with its previous answer. */
+/** A process too busy to answer in this time is represented by its previous answer. */
 const GATHER_MS = 2000;
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -13,8 +13,8 @@ const counting = new Topic<null, Samples>('metrics of a process');
 const showing = new Topic<null, string>('metrics of the node');
 
 /**
- * The primary's side: adds up the samples of all processes. The counters of a worker stay when it dies: to Prometheus a sum
- * that falls is a restart, after which all of it counts again. Returns a function that reads the metrics of the node.
+ * The primary's side: sums the samples of all processes. The counters of a dead worker are kept: Prometheus takes a falling
+ * sum for a restart and would count all of it again. Returns a function that reads the metrics of the node.
  */
 export function gatherMetrics(own: () => Promise<Samples>): () => Promise<string> {
   const latest = new Map<Worker, Samples>();
@@ -46,7 +46,7 @@ export async function serveMetrics(read: () => Promise<string>, host: string, po
   await once(server, 'listening');
 }
 
-/** A worker's side: gives its own samples, and returns a function that reads the metrics of the whole node. */
+/** A worker's side: provides its own samples, and returns a function that reads the metrics of the whole node. */
 export function shareMetrics(own: () => Promise<Samples>): () => Promise<string> {
   counting.answer(own);
   return () =>

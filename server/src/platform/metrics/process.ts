@@ -34,7 +34,7 @@ export function watchEventLoop(metrics: Metrics): void {
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
 
-/** Counts the response times and failures of the store. */
+/** Records response times and failures of the S3 store. */
 export function timesOfS3(metrics: Metrics): S3Times {
   const timers = new Map<string, (seconds: number) => void>(
     METHODS.map((method) => [method, metrics.timer('szafa_s3_request_seconds', { method })]),

@@ -5,7 +5,7 @@
  */
 import { type Family, families } from './families.ts';
 
-/** Values by series: `name{label="value"}`. All of them can be added up over processes. */
+/** Values by series: `name{label="value"}`. Every one can be summed over processes. */
 export type Samples = Record<string, number>;
 
 const BOUNDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
@@ -67,13 +67,13 @@ export class Metrics {
     add(this.#samples, series(name, labels), by);
   }
 
-  /** The same with the series made in advance, for frequent use. */
+  /** Like `add`, with the series name built in advance for frequent use. */
   counter(name: string, labels?: Record<string, string>): (by: number) => void {
     const key = series(name, labels);
     return (by) => add(this.#samples, key, by);
   }
 
-  /** Makes a histogram, which is shown from now on, and returns its `observe`. */
+  /** Creates a histogram, which is shown from now on, and returns its `observe`. */
   timer(name: string, labels: Record<string, string> = {}): (seconds: number) => void {
     const key = series(name, labels);
     const { times } = this.#times.get(key) ?? { times: new Histogram() };
@@ -81,7 +81,7 @@ export class Metrics {
     return (seconds) => times.observe(seconds);
   }
 
-  /** Runs for every request, so it only counts; series are made by `snapshot`. */
+  /** Runs for every request, so it only counts; `snapshot` builds the series. */
   request(route: string, method: string, status: number, ms: number): void {
     const key = `${method} ${status} ${route}`;
     let answers = this.#answers.get(key);
@@ -92,7 +92,7 @@ export class Metrics {
     answers.times.observe(ms / 1000);
   }
 
-  /** All samples, with those of this moment. */
+  /** Returns all samples; `now` adds values measured at this moment. */
   snapshot(now: Samples = {}): Samples {
     const { user, system } = process.cpuUsage();
     const samples: Samples = {
@@ -112,7 +112,7 @@ export class Metrics {
   }
 }
 
-/** Endings of the series of a histogram. */
+/** Suffixes of the series of a histogram. */
 const ENDINGS = /_(bucket|sum|count)$/;
 
 function familyOf(key: string): string {
@@ -120,13 +120,13 @@ function familyOf(key: string): string {
   return name in families ? name : name.replace(ENDINGS, '');
 }
 
-/** Whether a series never falls: it must survive the process that counted it. */
+/** Whether a series never decreases and so must survive the process that counted it. */
 export function onlyGrows(key: string): boolean {
   const family: Family | undefined = families[familyOf(key) as keyof typeof families];
   return family !== undefined && family.type !== 'gauge';
 }
 
-/** The sum over all processes, in Prometheus' text format. */
+/** Sums the samples of all processes and formats them in Prometheus' text format. */
 export function render(parts: Samples[]): string {
   const sums = new Map<string, Map<string, number>>();
   for (const part of parts) {

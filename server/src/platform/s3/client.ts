@@ -12,7 +12,7 @@ import { elements, encodeXml, text } from './xml.ts';
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Below the prefix; undefined for the bucket itself. */
+  /** The key below the prefix; undefined for the bucket itself. */
   key?: string | undefined;
   query?: Record<string, string>;
   headers?: Readonly<Record<string, string>>;
@@ -30,32 +30,32 @@ export interface S3Object {
   changedAt: number;
 }
 
-/** How long the store may be silent, and how long all attempts together may take. */
+/** How long the store may be silent, and how long all attempts may take together. */
 export interface S3Limits {
   silenceMs: number;
   totalMs: number;
 }
 
-/** The body of an answer, its bytes not yet read. Always `close` it. */
+/** The unread body of an answer. Always `close` it. */
 export interface OpenBody extends Body {
   readonly length: number;
   close(): void;
 }
 
-/** A faster way to read objects without TLS than node:http; throws OtherAnswer for any other status, or a body of unknown length. */
+/** Reads objects without TLS faster than node:http. Throws OtherAnswer for any other status, or a body of unknown length. */
 export interface ObjectReader {
   fetch(head: string, status: number, silenceMs: number): Promise<OpenBody>;
   close(): void;
 }
 
-/** Called for each attempt: how long the answer took after the last byte was sent, or that there was none. */
+/** Called for each attempt, with the time from the last byte sent to the answer, or if there was no answer. */
 export interface S3Times {
   answered(method: string, status: number, ms: number): void;
   failed(method: string): void;
 }
 
 export interface S3Options extends Partial<S3Limits> {
-  /** Awaited before each request that changes something: the store must show first that it is the right one. */
+  /** Awaited before each request that changes something: the store must first prove that it is the right one. */
   beforeChange?: () => Promise<void>;
   times?: S3Times | undefined;
   openReader?: (endpoint: URL, idleMs: number) => ObjectReader;
@@ -64,12 +64,15 @@ export interface S3Options extends Partial<S3Limits> {
 const LIMITS: S3Limits = { silenceMs: 15_000, totalMs: 30_000 };
 const EMPTY = sha256Hex('');
 const MAX_SOCKETS = 256;
-/** We close idle connections before a gateway does so in the middle of a request. */
+/** Shorter than the timeout of gateways, which might close a connection just as a request is sent. */
 const IDLE_MS = 20_000;
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const DELETES_AT_ONCE = 1000;
 
-/** The part of S3 that the server needs, over node:http. The AWS SDK costs twice the CPU for large requests and several times for small ones. */
+/**
+ * The part of S3 that the server needs, over node:http. The AWS SDK costs twice the CPU for large requests and several times
+ * as much for small ones.
+ */
 export class S3Client {
   readonly location: S3Location;
   readonly limits: S3Limits;
@@ -98,7 +101,7 @@ export class S3Client {
     this.#reader?.close();
   }
 
-  /** The body of an object through the fast reader; undefined without one or where its answer needs node:http. No retries. */
+  /** Opens an object through the fast reader. Undefined if there is no fast reader, or the answer needs node:http. No retries. */
   async fetch(request: S3Request, status: number): Promise<OpenBody | undefined> {
     if (!this.#reader) return undefined;
     const { path, headers } = this.#signed(request, EMPTY);
@@ -115,7 +118,7 @@ export class S3Client {
     }
   }
 
-  /** Starts a request; the caller writes its body of `length` bytes with that digest. No retries. */
+  /** Starts a request; the caller writes its body, which has `length` bytes and the digest `payload`. No retries. */
   begin(request: S3Request, payload = EMPTY, length = 0): ClientRequest {
     const { endpoint } = this.location;
     const { path, headers } = this.#signed(request, payload);
@@ -132,7 +135,7 @@ export class S3Client {
     return sent;
   }
 
-  /** A signed path with which anyone may read the object for this time. */
+  /** Returns a signed path with which anyone may read the object for this many seconds. */
   signedPath(key: string, seconds: number): string {
     const path = this.#pathOf(key);
     const signable = { method: 'GET', host: this.location.endpoint.host, path, query: {} };
@@ -171,7 +174,7 @@ export class S3Client {
       const sent = this.begin(request, digest, body?.length ?? 0);
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.on('response', resolve).on('error', reject);
-        // The agent's timeout is for idle connections, this one for a store that does not answer.
+        // The agent's timeout closes idle connections; this one detects a store that does not answer.
         sent.setTimeout(silenceMs, () => sent.destroy(silent()));
         sent.end(body);
       });
@@ -188,19 +191,19 @@ export class S3Client {
     });
   }
 
-  /** Undefined if there is no such object. */
+  /** Returns undefined if there is no such object. */
   async read(key: string): Promise<Buffer | undefined> {
     const { status, body } = await this.call({ method: 'GET', key }, { allowed: [404] });
     return status === 404 ? undefined : body;
   }
 
-  /** The size of an object; undefined if there is none. */
+  /** Returns the size of an object; undefined if there is no such object. */
   async size(key: string): Promise<number | undefined> {
     const { status, headers } = await this.call({ method: 'HEAD', key }, { allowed: [404] });
     return status === 404 ? undefined : Number(headers['content-length']);
   }
 
-  /** With `onlyNew`, returns false if the object exists. */
+  /** Writes an object. With `onlyNew`, returns false if the object already exists. */
   async write(key: string, body: Uint8Array, { onlyNew = false } = {}): Promise<boolean> {
     const request: S3Request = { method: 'PUT', key, headers: onlyNew ? { 'if-none-match': '*' } : {} };
     const { status } = await this.call(request, { body, allowed: onlyNew ? [412] : [] });
@@ -212,7 +215,7 @@ export class S3Client {
     const request: S3Request = { method: 'PUT', key: to, headers };
     await this.retry(async () => {
       const answer = await this.call(request, silenceMs === undefined ? {} : { silenceMs });
-      // A copy that fails late reports it inside a 200.
+      // A copy that fails late reports the error inside a 200.
       if (answer.body.includes('<Error>')) throw errorOf(request, answer);
     }, silenceMs);
   }
@@ -252,7 +255,7 @@ export class S3Client {
       const headers = { 'content-md5': createHash('md5').update(body).digest('base64') };
       await this.retry(async () => {
         const answer = await this.call({ method: 'POST', query: { delete: '' }, headers }, { body });
-        // Single keys may fail inside a 200.
+        // A 200 may report errors for single keys.
         const [failed] = elements(answer.body.toString('utf8'), 'Error');
         if (failed !== undefined) throw new S3Error(500, text(failed, 'Code') ?? '', 'DeleteObjects');
       });
@@ -260,7 +263,7 @@ export class S3Client {
   }
 }
 
-/** Counts a request. Failures after the answer has begun are seen by its reader. */
+/** Counts a request. Failures after the answer has begun are left to its reader. */
 function countRequest(sent: ClientRequest, method: string, times: S3Times): void {
   let answered = false;
   let sentAt = performance.now();

@@ -25,7 +25,7 @@ export async function openRange(
   throw new S3Error(502, 'WrongLength', `GET ${key}`);
 }
 
-/** The same through node:http, which supports TLS and every kind of answer. */
+/** Opens an object through node:http, which supports TLS and every kind of answer. */
 async function openByHttp(client: S3Client, what: S3Request, status: number): Promise<OpenBody> {
   const request = client.begin(what);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -37,15 +37,15 @@ async function openByHttp(client: S3Client, what: S3Request, status: number): Pr
   throw errorOf(what, await readAnswer(response));
 }
 
-/** Its length is NaN if the store does not report it. */
+/** The length is NaN if the store does not report it. */
 function httpBody(request: ClientRequest, response: IncomingMessage): OpenBody {
   let sinkIsFull = false;
   request.removeAllListeners('timeout');
-  // A connection that waits for the sink is not silent.
+  // A connection waiting for the sink does not count as silent.
   request.on('timeout', () => {
     if (!sinkIsFull) request.destroy(silent());
   });
-  // The reader gets the error as well.
+  // The reader gets this error too.
   response.on('error', () => undefined);
   const watch = (sink: Sink): Sink => ({
     target: () => sink.target(),
@@ -64,7 +64,7 @@ function httpBody(request: ClientRequest, response: IncomingMessage): OpenBody {
   };
 }
 
-/** Sends a range to the writable. When the store disconnects, it continues from the same position. */
+/** Sends a range to the writable. If the store disconnects, it continues from the same position. */
 export async function sendRange(
   client: S3Client,
   pool: SegmentPool,

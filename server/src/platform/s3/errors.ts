@@ -1,6 +1,6 @@
 import { StoreFull, StoreUnavailable } from '../errors.ts';
 
-/** The store refused: its status and the code in its answer. */
+/** A refusal by the store, with its status and error code. */
 export class S3Error extends Error {
   override name = 'S3Error';
   readonly status: number;
@@ -26,7 +26,7 @@ export function isTransient(error: unknown): boolean {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
 }
 
-/** The same as an error of any volume store. */
+/** Translates S3 errors into the errors that all volume stores share. */
 export function translate(error: unknown): unknown {
   if (error instanceof S3Error && error.code === 'QuotaExceeded')
     return new StoreFull('the store is full', { cause: error });

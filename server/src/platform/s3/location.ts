@@ -1,4 +1,4 @@
-/** Where the objects are: `s3://bucket/prefix?endpoint=https://host:port&region=name`. */
+/** The location of the objects: `s3://bucket/prefix?endpoint=https://host:port&region=name`. */
 export interface S3Location {
   bucket: string;
   /** Empty, or ends with a slash. */

@@ -36,7 +36,7 @@ export class Signer {
     this.#region = region;
   }
 
-  /** All headers to send, including the signature. */
+  /** Returns all headers to send, including the signature. */
   sign(request: Signable, now = new Date()): Record<string, string> {
     const { time, day, credential } = this.#scope(now);
     const headers: Record<string, string> = {
@@ -52,7 +52,7 @@ export class Signer {
     return headers;
   }
 
-  /** The query of a URL that is valid for this time, with no header but Host. */
+  /** Returns the query of a URL that is valid for this many seconds and signs no header but Host. */
   presign(
     request: Omit<Signable, 'headers' | 'payload'>,
     seconds: number,

@@ -18,7 +18,7 @@ const POOL_SEGMENTS = 64;
 const RECEIVE_BYTES = 1024 * 1024;
 const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
-/** Signed URLs are used at once. */
+/** Short, because signed URLs are used immediately. */
 const SIGNED_SECONDS = 60;
 const NOTHING = Buffer.alloc(0);
 /** The slowest copy that does not time out. */
@@ -50,7 +50,7 @@ function checked(id: string): string {
  */
 export class S3Store extends DocumentStore implements VolumeStore {
   readonly removesAtOnce = false;
-  /** A thousand names for each request. */
+  /** A list request returns at most a thousand names. */
   readonly listsSlowly = true;
   readonly #client: S3Client;
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
@@ -75,14 +75,14 @@ export class S3Store extends DocumentStore implements VolumeStore {
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const key = keys.volume(id, volume);
     await upload(this.#client, key, volume, body, this.#receiving);
-    // A removal deletes the marker first and lists the volumes afterwards: either it finds this volume, or we miss the marker.
+    // A removal deletes the marker first and then lists the volumes: either it finds this volume, or the marker is missing here.
     if ((await this.#client.size(keys.marker(id))) === undefined) {
       await this.#client.delete([key]);
       throw new GroupGone(id);
     }
   }
 
-  /** Not atomic: a volume that arrives between the last check and the deletion has to be sent again. */
+  /** Not atomic: a volume that arrives between the last check and the deletion must be sent again. */
   async withdraw(
     id: string,
     named: VolumeName,
@@ -101,9 +101,10 @@ export class S3Store extends DocumentStore implements VolumeStore {
     const id = manifest.file_id;
     const marked = this.create(id);
     marked.catch(() => undefined /* awaited below */);
-    // A larger volume is sent as it arrives. If it had to wait for the marker, it could hold the connection that the marker needs.
+    // A larger volume is sent to the store as it arrives. If it waited for the marker, it could hold the connection that the
+    // marker needs.
     if (volume.size > SMALL_BYTES) await marked;
-    // The last bytes are sent after the marker, so there is never a volume without one.
+    // The last bytes are sent after the marker is written, so that no volume exists without a marker.
     const marking: Body = { pour: (sink) => body.pour(sink).finally(() => marked) };
     try {
       await upload(this.#client, keys.volume(id, volume), volume, marking, this.#receiving);
@@ -173,10 +174,10 @@ export class S3Store extends DocumentStore implements VolumeStore {
   }
 
   async reclaim(): Promise<void> {
-    // Removed objects are freed at once, and incomplete uploads are never kept.
+    // Nothing to do: S3 frees removed objects at once and never keeps incomplete uploads.
   }
 
-  /** Includes remains of groups whose removal was interrupted. */
+  /** Includes the remains of groups whose removal was interrupted. */
   async *groups(after = ''): AsyncIterable<{ id: string; changedAt: number }> {
     // A tilde sorts after all keys that begin with the id.
     const from = (folder: string) => (after === '' ? {} : { after: `${folder}${after}~` });
@@ -205,7 +206,7 @@ export class S3Store extends DocumentStore implements VolumeStore {
     return first?.changedAt;
   }
 
-  /** A list has a more precise time than HEAD; the key itself is the first with its prefix. */
+  /** A list has a more precise time than HEAD, and the key itself sorts first among keys with this prefix. */
   async #changedAt(key: string): Promise<number | undefined> {
     const [first] = await Array.fromAsync(this.#client.list(key, { limit: 1 }));
     return first?.key === key ? first.changedAt : undefined;
@@ -223,7 +224,7 @@ function unlessMissing(error: unknown): undefined {
   if (!(error instanceof S3Error && error.status === 404)) throw error;
 }
 
-/** Merges lists that are sorted by id into one entry for each id; NaN if none has a time. */
+/** Merges lists sorted by id into one entry for each id; `changedAt` is NaN if no list has a time. */
 async function* merged(
   sources: AsyncGenerator<S3Object>[],
 ): AsyncIterable<{ id: string; changedAt: number }> {

@@ -7,10 +7,10 @@ import { abortRequest, errorOf, readAnswer, type S3Answer, type S3Client } from 
 import { silent, translate } from './errors.ts';
 
 export const SMALL_BYTES = 64 * 1024;
-/** Bytes of a slow client are sent on at least this often, so that the store does not time out. */
+/** Bytes of a slow client are forwarded at least this often, so that the store does not time out. */
 const TRICKLE_MS = 5_000;
 
-/** Uploads a volume. The store checks its digest as well, as part of the signature. */
+/** Uploads a volume. The store also checks its digest, which is part of the signature. */
 export async function upload(
   client: S3Client,
   key: string,
@@ -20,7 +20,7 @@ export async function upload(
 ): Promise<void> {
   await client.beforeChange();
   const lease = volume.size > SMALL_BYTES ? pool.lease() : undefined;
-  // One byte more than a small volume, to notice a body that is too long.
+  // One byte more than a small volume needs, to notice a body that is too long.
   const own = () => new Uint8Array(Math.min(SMALL_BYTES, volume.size) + 1);
   let sending: Sending | undefined;
   const sink = new VolumeSink(volume, lease ?? [own(), own()], (bytes) => {
@@ -32,7 +32,7 @@ export async function upload(
     await body.pour(sink);
     const last = sink.verify();
     await sink.written();
-    // Without a request the whole volume is in memory, so sending it can be retried.
+    // If no request has been started, the whole volume is in memory, so the upload can be retried.
     if (sending) await sending.finish(last);
     else await client.write(key, last);
   } catch (error) {
@@ -49,7 +49,7 @@ interface Sending {
   write(bytes: Segment): Promise<void>;
   /** Sends the last bytes and waits for the store's answer. */
   finish(last: Segment): Promise<void>;
-  /** Aborts an unfinished request, which leaves nothing at the store. */
+  /** Aborts an unfinished request; nothing is left at the store. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Reads single elements of S3's answers. Their form is fixed, so no XML parser is needed. */
+/** Reads single elements of S3's answers. Their format is fixed, so no XML parser is needed. */
 
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
@@ -14,12 +14,12 @@ export function encodeXml(text: string): string {
   return text.replace(/[<>&"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** The raw content of each element of that name. */
+/** The raw content of each element with that name. */
 export function elements(xml: string, name: string): string[] {
   return Array.from(xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g')), (match) => match[1]!);
 }
 
-/** The text of the first element of that name. */
+/** The text of the first element with that name. */
 export function text(xml: string, name: string): string | undefined {
   const [found] = elements(xml, name);
   return found === undefined ? undefined : decode(found);

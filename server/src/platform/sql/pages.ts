@@ -2,7 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 
 const PAGE = 500;
 
-/** Reads a list in pages, with turns for other requests: SQLite reads a page synchronously. `keyOf` is the cursor of a row. */
+/**
+ * Reads a list in pages and lets other requests run in between, because SQLite reads a page synchronously. `keyOf` is the
+ * cursor of a row.
+ */
 export async function readPages<Row, Key>(
   page: (after: Key, limit: number) => Promise<Row[]>,
   first: Key,

@@ -2,14 +2,17 @@ import { Client, type ClientConfig } from 'pg';
 import { closeClient, destroyClient, run } from './postgres-statement.ts';
 import type { PoolLoad, Value } from './sql.ts';
 
-/** A connection without an answer for this long is busy with a large read: other reads avoid it. */
+/** A connection that has not answered for this long is busy with a large read: other reads avoid it. */
 const SLOW_MS = 3;
 
-/** Connections for reads, which are pipelined: a small read costs half as much as on a connection leased from a pool. */
+/** Connections with pipelined reads: a small read costs half as much as on a connection leased from a pool. */
 export class ReadConnections {
   readonly #connections: ReadConnection[];
 
-  /** A server that is silent for `silenceMs` while reads wait counts as gone on all connections, so that a retry does not wait again. */
+  /**
+   * If the database is silent for `silenceMs` while reads wait, all connections are dropped, so that a retry does not wait
+   * again.
+   */
   constructor(config: ClientConfig, count: number, silenceMs: number) {
     const dropAll = () => {
       for (const connection of this.#connections) connection.drop();
@@ -23,7 +26,7 @@ export class ReadConnections {
   }
 
   query<Row>(text: string, params: Value[]): Promise<Row[]> {
-    // If all are slow, take the one with the most recent answer: it is often this process that is slow.
+    // If all are slow, use the connection with the most recent answer: often it is this process that is slow.
     const connection =
       this.#connections.find((one) => !one.isSlow) ??
       this.#connections.reduce((last, one) => (one.answeredAt > last.answeredAt ? one : last));
@@ -50,7 +53,7 @@ class ReadConnection {
   constructor(config: ClientConfig, silenceMs: number, onSilence: () => void) {
     this.#silenceMs = silenceMs;
     this.#onSilence = onSilence;
-    // If the connection is lost, its reads fail; the next read opens another one.
+    // If the connection is lost, its reads fail and the next read opens another one.
     this.#open = () => {
       const client = new Client({ ...config, pipeline: true, query_timeout: undefined });
       const opening = client.connect().then(() => client);

@@ -15,13 +15,13 @@ interface Column {
 interface Prepared {
   name: string;
   text: string;
-  /** Known after the first run. They cannot change: PostgreSQL refuses to run the plan then. */
+  /** Known after the first run. They cannot change later, because PostgreSQL would refuse to run the plan. */
   columns: Column[] | undefined;
 }
 
 const prepared = new Map<string, Prepared>();
 
-/** The statement with PostgreSQL's parameters, and the name under which each connection keeps its plan. */
+/** Returns the statement with numbered parameters, and the name under which each connection keeps its plan. */
 function prepare(text: string): Prepared {
   let statement = prepared.get(text);
   if (!statement) {
@@ -41,14 +41,14 @@ export function run<Row>(client: ClientBase, text: string, params: Value[], begi
   });
 }
 
-/** Begins a transaction with its first statement. */
+/** Begins a transaction and runs its first statement, in one round trip where possible. */
 export async function begin<Row>(client: ClientBase, text: string, params: Value[]): Promise<Row[]> {
   const together = isKnown(connectionOf(client), prepare(text));
   if (!together) await client.query('BEGIN');
   return run(client, text, params, together);
 }
 
-/** PostgreSQL's texts have no NUL. No name or id of ours has one either: such a text must match nothing instead of failing. */
+/** PostgreSQL rejects NUL in text. No stored name or id contains one, so such text must match nothing instead of failing. */
 function toText(value: Value): string | null {
   if (typeof value !== 'string') return value === null ? null : String(value);
   return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
@@ -62,7 +62,7 @@ interface Connection {
 
 const connectionOf = (client: ClientBase) => (client as unknown as { connection: Connection }).connection;
 
-/** Whether the statement can run without the driver's four messages. */
+/** Whether the statement is prepared on this connection and its columns are known. */
 const isKnown = ({ parsedStatements }: Connection, { name, columns }: Prepared) =>
   columns !== undefined && parsedStatements[name] !== undefined;
 
@@ -94,7 +94,10 @@ const DriverQuery = Query as unknown as new <Row>(
   values: (string | null)[],
 ) => DriverQuery<Row>;
 
-/** Runs a prepared statement. The driver sends four messages and reads the columns each time; with known columns this sends one buffer. */
+/**
+ * Runs a prepared statement. The driver would send four messages and read the columns each time; with known columns this
+ * sends a single buffer.
+ */
 class PreparedQuery<Row> extends DriverQuery<Row> {
   readonly #prepared: Prepared;
   readonly #values: (string | null)[];
@@ -120,7 +123,7 @@ class PreparedQuery<Row> extends DriverQuery<Row> {
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
     this.#prepared.columns ??= fields.map(({ name, dataTypeID }) => ({
       name,
-      // The driver's types give the parser a number.
+      // The driver's type declarations expect a number here.
       parse: types.getTypeParser(dataTypeID) as unknown as Column['parse'],
     }));
   }
@@ -137,7 +140,7 @@ class PreparedQuery<Row> extends DriverQuery<Row> {
   }
 
   handleCommandComplete(): void {
-    // A statement without a description has no columns.
+    // A statement without a row description has no columns.
     this.#prepared.columns ??= [];
   }
 
@@ -148,14 +151,14 @@ class PreparedQuery<Row> extends DriverQuery<Row> {
 
 /** Messages "Execute" without a limit and "Sync", https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const EXECUTE_AND_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
-/** "Parse", "Bind" and "Execute"; without a "Sync" of its own, so that the next statement is skipped if BEGIN fails. */
+/** Messages "Parse", "Bind" and "Execute" of BEGIN, without a "Sync", so that the next statement is skipped if BEGIN fails. */
 const BEGIN = Buffer.from(
   'P\0\0\0\x0d\0BEGIN\0\0\0B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0',
   'latin1',
 );
 const NULL = -1;
 
-/** Message "Bind" of the nameless portal, all in text, and the messages that execute it. */
+/** Message "Bind" for the unnamed portal, with all values as text, followed by the messages that execute it. */
 export function bindAndExecute(name: string, values: (string | null)[]): Buffer {
   let length = 4 + 1 + name.length + 1 + 2 + 2 + 2;
   for (const value of values) length += 4 + (value === null ? 0 : Buffer.byteLength(value));

@@ -3,7 +3,7 @@
 const FACTORS: Record<string, number> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
-/** Reads `1500`, `20M` or `10G`; undefined if the text is nothing like it, or too large to be exact. */
+/** Reads `1500`, `20M` or `10G`; undefined if the text has another form or the number is too large to be exact. */
 export function parseBytes(text: string): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,16})([KMGT]?)$/i.exec(text) ?? [];
   const value = digits === undefined ? Number.NaN : Number(digits) * FACTORS[unit.toUpperCase()]!;

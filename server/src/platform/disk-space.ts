@@ -1,46 +1,52 @@
 /**
- * Keeps SZ_MIN_FREE bytes of the disk free, also when many bodies arrive at once: bytes are reserved before they are read. The primary's
- * `DiskLender` lends space to the processes of a node in large pieces; each process has a `DiskSpace`, which reserves from them, so that
- * a request rarely waits for another process.
+ * Keeps SZ_MIN_FREE bytes of the disk free, even when many bodies arrive at once: bytes are reserved before they are read.
+ * The primary's `DiskLender` lends space to the processes of a node in large pieces. Each process has a `DiskSpace` that
+ * reserves from its loans, so that a request rarely waits for another process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from './http/api-error.ts';
 import type { Body, Sink } from './volumes/body.ts';
 
 const MIB = 1024 * 1024;
-/** Space that is lent at once, unless little is left. */
+/** Size of a loan, unless little space is left. */
 const LOAN_BYTES = 256 * MIB;
-/** A sink takes at most this much at once; two such pieces may be on their way to the disk. */
+/** A sink takes at most this much at once; two such pieces may be in flight to the disk. */
 const PIECE_BYTES = MIB;
 const FIRST_BYTES = 2 * PIECE_BYTES;
-/** The most that is reserved beyond what has arrived. */
+/** The most that is reserved beyond the bytes that have arrived. */
 const MAX_AHEAD_BYTES = 64 * PIECE_BYTES;
-/** Bodies that run out of space at the same moment retry after a random time: the later ones get what the earlier ones returned. */
+/**
+ * Bodies that run out of space at the same moment retry after a random time, so that the later ones get the space that the
+ * earlier ones gave up.
+ */
 const RETRY_MS = 1000;
-/** Below this a process borrows more before it needs it, but not more often than REFILL_MS: on a nearly full disk every loan is small. */
+/**
+ * Below this, a process borrows more in advance, but not more often than every REFILL_MS: on a nearly full disk every loan is
+ * small.
+ */
 const LOW_BYTES = 64 * MIB;
 const REFILL_MS = 100;
 
 /**
- * Lends the free space of a disk to the processes that write to it. A loan counts until its process reports it as used or returned, or
- * ends. By then the bytes show on the disk, so none are lent twice.
+ * Lends the free space of a disk to the processes that write to it. A loan counts until its process reports it as used or
+ * returned, or exits. By then the written bytes show on the disk, so no space is lent twice.
  */
 export class DiskLender {
   readonly #free: () => number;
   readonly #minFreeBytes: number;
   readonly #recall: () => Promise<void>;
   readonly #loans = new Map<string, number>();
-  /** Borrowers that wait for a recall. */
+  /** Borrowers waiting for a recall. */
   #waiting = 0;
 
-  /** `recall` resolves when every process has returned what it does not need. */
+  /** `recall` resolves when every process has returned the space it does not need. */
   constructor(free: () => number, minFreeBytes: number, recall: () => Promise<void> = async () => undefined) {
     this.#free = free;
     this.#minFreeBytes = minFreeBytes;
     this.#recall = recall;
   }
 
-  /** Lends `least` bytes, more if there is plenty, or 0 if there are fewer. `settled`: bytes of earlier loans that are used up. */
+  /** Lends at least `least` bytes, or 0 if there are not enough. `settled`: bytes of earlier loans that are used up. */
   async lend(process: string, least: number, settled: number): Promise<number> {
     this.settle(process, settled);
     // A refill must not take the space of a process that needs it now.
@@ -57,12 +63,12 @@ export class DiskLender {
     return bytes;
   }
 
-  /** Bytes of a loan were used up or returned. */
+  /** Records that bytes of a loan were used up or returned. */
   settle(process: string, bytes: number): void {
     this.#loans.set(process, Math.max(0, (this.#loans.get(process) ?? 0) - bytes));
   }
 
-  /** The process has ended. */
+  /** Forgets the loans of a process that has exited. */
   forget(process: string): void {
     this.#loans.delete(process);
   }
@@ -74,12 +80,12 @@ export class DiskLender {
   }
 }
 
-/** Call `end` when the bytes have been written, or will not be. */
+/** Reserved space. Call `end` when the bytes have been written, or will not be. */
 export interface Reservation {
   end(): void;
 }
 
-/** Read `body` in place of the original: it reserves more space as its bytes arrive. */
+/** Read `body` instead of the original: it reserves more space as bytes arrive. */
 export interface BodyReservation extends Reservation {
   body: Body;
 }
@@ -90,7 +96,7 @@ interface Dependencies {
   /** Free bytes of the data folder's filesystem. */
   free: () => number;
   minFreeBytes: number;
-  /** Whether volumes are stored there; with S3 only pulls write to it. */
+  /** Whether volumes are stored on this disk; with S3 only pulls write to it. */
   holdsVolumes: boolean;
   /** `DiskLender.lend` for this process. */
   borrow: (least: number, settled: number) => Promise<number>;
@@ -98,9 +104,9 @@ interface Dependencies {
 
 export class DiskSpace {
   readonly #deps: Dependencies;
-  /** Borrowed and not reserved. */
+  /** Bytes borrowed but not reserved. */
   #available = 0;
-  /** Used up since the last loan. */
+  /** Bytes used up since the last loan. */
   #settled = 0;
   #refilledAt = 0;
 
@@ -108,7 +114,7 @@ export class DiskSpace {
     this.#deps = deps;
   }
 
-  /** Refuses volumes that do not fit, without reserving: after init the bytes may never come. */
+  /** Refuses volumes that do not fit. Reserves nothing, because after init the bytes may never come. */
   requireForVolumes(bytes: number): void {
     if (this.#deps.holdsVolumes) this.#requireFree(bytes);
   }
@@ -118,7 +124,7 @@ export class DiskSpace {
     return this.#deps.holdsVolumes ? this.#reserve(bytes) : NONE;
   }
 
-  /** Reserves space for a body as it arrives, so that clients that send nothing hold none. Refuses at once what does not fit now. */
+  /** Reserves space for a body as it arrives, so that idle clients hold none. Refuses at once a body that does not fit now. */
   async forBody(bytes: number, body: Body): Promise<BodyReservation> {
     if (!this.#deps.holdsVolumes) return { ...NONE, body };
     if (bytes <= FIRST_BYTES) return { ...(await this.#reserve(bytes)), body };
@@ -127,12 +133,12 @@ export class DiskSpace {
     return this.#growing(bytes, body);
   }
 
-  /** Reserves space for a pull, of which `copied` bytes at a time are also in the volume store. */
+  /** Reserves space for a pull; `copied` bytes of it at a time are also in the volume store. */
   forLanding(bytes: number, copied: number): Promise<Reservation> {
     return this.#reserve(bytes + (this.#deps.holdsVolumes ? copied : 0));
   }
 
-  /** Returns what this process has borrowed and does not need now. */
+  /** Gives back the space that this process has borrowed and does not need now. */
   returnUnused(): number {
     const unused = this.#available + this.#settled;
     this.#available = 0;
@@ -154,7 +160,7 @@ export class DiskSpace {
   #growing(size: number, body: Body): BodyReservation {
     let reserved = FIRST_BYTES;
     let arrived = 0;
-    /** Bytes that show on the disk, so that they need no reservation. */
+    /** Bytes that already show on the disk and need no reservation. */
     let settled = 0;
     let isOver = false;
     const settle = (upTo: number) => {
@@ -171,7 +177,7 @@ export class DiskSpace {
       }
       return this.#takeOrRetry(more).then(() => {
         reserved += more;
-        // The client may have gone while this waited.
+        // The client may have disconnected while this waited.
         if (isOver) settle(reserved);
       });
     };
@@ -238,7 +244,7 @@ export class DiskSpace {
     if (!this.#isFree(bytes)) throw nearlyFull();
   }
 
-  /** Asks the filesystem: other programs write to the disk too. */
+  /** Asks the filesystem each time, because other programs write to the disk too. */
   #isFree(bytes: number): boolean {
     return this.#deps.free() - bytes >= this.#deps.minFreeBytes;
   }

@@ -1,15 +1,15 @@
-/** Errors of the two stores. They know no HTTP: platform/http/errors.ts turns them into answers. */
+/** Errors of the two stores. They do not know about HTTP: platform/http/errors.ts turns them into answers. */
 import { constants } from 'node:os';
 
-/** A setting that cannot be used; the server refuses to start with this message. */
+/** A setting is invalid; the server refuses to start with this message. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** A store did not do what it was asked to. */
+/** An operation of a store failed. */
 export abstract class StoreError extends Error {}
 
-/** The volume is not the declared one, or does not fit its transfer. */
+/** The volume differs from its declaration, or does not fit its transfer. */
 export class VolumeRejected extends StoreError {
   override name = 'VolumeRejected';
   readonly reason: 'state' | 'number' | 'size' | 'digest';
@@ -20,12 +20,12 @@ export class VolumeRejected extends StoreError {
   }
 }
 
-/** The group of volumes was removed while one of them arrived. */
+/** The volume group was removed while one of its volumes was arriving. */
 export class GroupGone extends StoreError {
   override name = 'GroupGone';
 }
 
-/** A store that is not on this machine does not answer; the same request may succeed later. */
+/** A remote store does not answer; the same request may succeed later. */
 export class StoreUnavailable extends StoreError {
   override name = 'StoreUnavailable';
   readonly store: 'database' | 'volumes';
@@ -38,12 +38,12 @@ export class StoreUnavailable extends StoreError {
   }
 }
 
-/** The volume store has no space left for us. */
+/** The volume store has no space left for the server. */
 export class StoreFull extends StoreError {
   override name = 'StoreFull';
 }
 
-/** Errors of the operating system that mean: no space left. Node has no name for EDQUOT, only its number. */
+/** System errors that mean "no space left". Node has no name for EDQUOT, only its number. */
 const NO_SPACE = new Set(['ENOSPC', 'EFBIG']);
 
 export function isOsError(error: unknown): error is NodeJS.ErrnoException {

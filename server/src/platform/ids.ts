@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Names a volume group, and the file that it becomes. */
+/** The id of a volume group, and of the file it becomes. */
 export const newFileId = () => randomBytes(16).toString('hex');
 /** A capability: anyone who knows it may use the transfer. */
 export const newTransferId = () => randomBytes(20).toString('base64url');

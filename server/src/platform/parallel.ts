@@ -4,15 +4,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const TURN_MS = 10;
 
 /**
- * Works on all items, `atOnce` at a time. After the first error it starts nothing more, and throws once all running work has
- * ended, so that the caller can clean up safely.
+ * Processes all items, `atOnce` at a time. After the first error it starts no more work, and throws only when all running
+ * work has ended, so that the caller can clean up safely.
  */
 export async function inParallel<T>(
   items: Iterable<T> | AsyncIterable<T>,
   atOnce: number,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
-  // Shared by all workers: one that throws ends the queue for the others as well.
+  // Shared by all workers: when one throws, the queue ends for the others too.
   const queue = (async function* () {
     yield* items;
   })();
@@ -24,7 +24,7 @@ export async function inParallel<T>(
   await all;
 }
 
-/** Collects items that each take some work, and lets other requests run in between. */
+/** Collects the items of a costly generator, and lets other requests run in between. */
 export async function collectInTurns<T>(items: Iterable<T>): Promise<T[]> {
   const found: T[] = [];
   let since = performance.now();

@@ -1,4 +1,4 @@
-/** Encodes all but the unreserved characters of RFC 3986, so that no parser on the way can misread one. */
+/** Encodes everything except the unreserved characters of RFC 3986, so that no parser along the way can misread it. */
 export function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -1,26 +1,26 @@
 /**
- * Limits how many bytes a second an account sends and reads on one node. One `RateLedger` in each node counts what every account has
- * used; each process has a `RateLimiter`, which asks it and then delays bodies while they stream.
+ * Limits how many bytes per second an account sends and receives on one node. One `RateLedger` per node counts what every
+ * account has used; each process has a `RateLimiter`, which asks the ledger and delays bodies while they stream.
  */
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TryLater } from './http/api-error.ts';
 import type { Body, Sink } from './volumes/body.ts';
 
-/** The unused rate of the last second may be used at once. */
+/** Bytes that were not used in the last second may be used at once. */
 const BURST_MS = 1_000;
 /**
- * Requests that would wait longer are refused: a waiting request holds disk space, memory and a descriptor, and does not notice that its
- * client has gone. This bounds the waiting requests of an account to a few hundred.
+ * Requests that would wait longer are refused: a waiting request holds disk space, memory and a descriptor, and does not
+ * notice that its client has disconnected. This bounds the waiting requests of an account to a few hundred.
  */
 export const MAX_WAIT_MS = 30_000;
 const MAX_KEYS = 1_000;
-/** Bytes that are counted in one step: few enough that connections of the same account wait for each other only briefly. */
+/** Bytes counted in one step: few enough that connections of the same account wait for each other only briefly. */
 const MIN_STEP = 16 * 1024;
 const MAX_STEP = 1024 * 1024;
 const STEPS_PER_SECOND = 8;
 
-/** Knows until when each key has used up its rate. */
+/** Tracks until when each key has used up its rate. */
 export class RateLedger {
   readonly #usedUntil = new Map<string, number>();
   readonly #now: () => number;
@@ -29,7 +29,10 @@ export class RateLedger {
     this.#now = now;
   }
 
-  /** Counts `bytes` against `rate` bytes a second and returns how many milliseconds to wait. Counts nothing if that is over MAX_WAIT_MS. */
+  /**
+   * Counts `bytes` against `rate` bytes per second and returns the milliseconds to wait. Counts nothing if the wait exceeds
+   * MAX_WAIT_MS.
+   */
   take(key: string, bytes: number, rate: number): number {
     const now = this.#now();
     const usedUntil = Math.max(this.#usedUntil.get(key) ?? 0, now - BURST_MS);
@@ -52,7 +55,7 @@ export class RateLedger {
 /** `RateLedger.take`, possibly in another process. */
 export type TakeRate = (key: string, bytes: number, rate: number) => Promise<number>;
 
-/** An account with its rates in bytes a second; null: unlimited. */
+/** An account with its rates in bytes per second; null means unlimited. */
 export interface AccountRates {
   username: string;
   uploadRate: number | null;
@@ -85,13 +88,13 @@ export class RateLimiter {
           },
         };
         await body.pour(limited);
-        // Otherwise many small bodies would cost nothing.
+        // Without this, small bodies would not be counted at all.
         await wait(uncounted);
       },
     };
   }
 
-  /** Returns a stream that writes to `to` at the account's rate; `end` detaches it and leaves `to` open. */
+  /** Returns a stream that writes to `to` at the account's rate. `end` detaches it and leaves `to` open. */
   limitDownload(
     to: Writable,
     { username, downloadRate }: AccountRates,
@@ -100,12 +103,15 @@ export class RateLimiter {
     return limitWritable(to, stepOf(downloadRate), this.#waitFor(`down ${username}`, downloadRate));
   }
 
-  /** Waits before a response of this size that is sent in one piece. */
+  /** Waits before a response of this size is sent in one piece. */
   async limitResponse(bytes: number, { username, downloadRate }: AccountRates): Promise<void> {
     if (downloadRate !== null) await this.#waitFor(`down ${username}`, downloadRate)(bytes);
   }
 
-  /** Counts one request; true if there were more than this many a second for longer than MAX_WAIT_MS. */
+  /**
+   * Counts one request. True if there have been more than this many per second for so long that the backlog exceeds
+   * MAX_WAIT_MS.
+   */
   async isTooFrequent(key: string, requestsPerSecond: number): Promise<boolean> {
     return (await this.#take(key, 1, requestsPerSecond)) > MAX_WAIT_MS;
   }
@@ -141,13 +147,13 @@ function limitWritable(to: Writable, step: number, wait: Wait): { writable: Writ
   };
   const writable = new Writable({
     write: (bytes: Buffer, _encoding, done) => void send(bytes).then(() => done(), done),
-    // Ends the wait, which would keep the bytes in memory for a client that has gone.
+    // Aborts the wait, which would keep the bytes in memory after the client has disconnected.
     destroy: (error, done) => {
       closed.abort();
       done(error);
     },
   });
-  // Writers get the error through their callback; without a listener it would end the process.
+  // Writers get the error through their callback; without a listener, the event would end the process.
   writable.on('error', () => undefined);
   const onClose = () => writable.destroy();
   to.once('close', onClose);

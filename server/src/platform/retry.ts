@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 50;
 
-/** Repeats an attempt after errors that `isTransient`, with growing random pauses, for at most `ms`. */
+/** Repeats an attempt after transient errors, with growing random pauses, for at most `ms`. */
 export async function retry<T>(
   attempt: () => Promise<T>,
   ms: number,

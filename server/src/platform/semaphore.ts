@@ -5,11 +5,11 @@ interface Waiter {
 
 /**
  * Runs a few jobs at a time, with fair turns for each address: a client with a thousand requests delays only itself. When too
- * many wait, the longest queue loses its last job, which rejects with `busyError()`.
+ * many jobs wait, the last job of the longest queue is rejected with `busyError()`.
  */
 export class Semaphore {
   readonly #options: { atOnce: number; mostWaiting: number; busyError: () => Error };
-  /** By address, in the order of their turns. */
+  /** Queues by address, in the order of their turns. */
   readonly #queues = new Map<string, Waiter[]>();
   #running = 0;
   #waiting = 0;
@@ -37,7 +37,7 @@ export class Semaphore {
     });
   }
 
-  /** Refuses the last job of the longest queue; among equals, of the newest address. */
+  /** Rejects the last job of the longest queue. Among equally long queues, that of the newest address loses. */
   #refuseLast(newest: string): void {
     let [address, longest] = [newest, this.#queues.get(newest)!];
     for (const entry of this.#queues) if (entry[1].length > longest.length) [address, longest] = entry;

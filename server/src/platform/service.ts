@@ -1,4 +1,4 @@
-/** Base of classes that are made of other parts. Tests set the clock. */
+/** Base class of services with dependencies. Tests replace the clock. */
 export abstract class Service<Deps extends object> {
   protected readonly deps: Deps;
   protected readonly now: () => number;

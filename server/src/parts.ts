@@ -5,7 +5,7 @@ import type { Log } from './platform/log/log.ts';
 import type { Metrics } from './platform/metrics/registry.ts';
 import type { VolumeStore } from './platform/volumes/store.ts';
 
-/** What most services are made of. */
+/** The dependencies shared by most services. */
 export interface Parts {
   config: Config;
   metadata: Metadata;

@@ -1,12 +1,12 @@
-/** The command in one file, as text: CommonJS that needs Node and nothing else. */
+/** Bundles the command into one CommonJS file that needs only Node. */
 import { fileURLToPath } from 'node:url';
 import { type InputOptions, type OutputOptions, type Plugin, rolldown } from 'rolldown';
 
-/** Old enough for an old Node to read as far as the message that it is too old. */
+/** Lets an old Node parse the file and print that it is too old. */
 const TARGET = { target: 'node20' };
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Node's modules are loaded when the part that needs them is: rolldown would load all of them first, which takes as long as the rest. */
+/** Loads Node's modules only when they are needed. Rolldown would load all of them at startup, which would double the startup time. */
 const whenNeeded: Plugin = {
   name: 'when-needed',
   resolveId: (id, importer) =>
@@ -19,7 +19,7 @@ async function oneFile(input: InputOptions, output: OutputOptions): Promise<stri
     platform: 'node',
     transform: TARGET,
     ...input,
-    // What is doubtful is no bundle to give away.
+    // Fail on every warning: the bundle is released.
     onLog: (_, log) => {
       throw new Error(log.message);
     },
@@ -33,12 +33,12 @@ async function oneFile(input: InputOptions, output: OutputOptions): Promise<stri
 }
 
 export async function bundleCommand(): Promise<string> {
-  // The worker thread of the SDK travels as text inside the one file.
+  // Embed the SDK's worker as text, so that it needs no second file.
   const worker = await oneFile({ input: at('../../client/src/node/engine/worker.ts') }, { format: 'esm' });
   const define = { SZAFA_WORKER: JSON.stringify(worker), 'import.meta.url': '"file:///szafa"' };
   return oneFile(
     { input: at('../src/packed.ts'), plugins: [whenNeeded], transform: { ...TARGET, define } },
-    // CommonJS runs from the top, and asks for nothing an old Node lacks before that message.
+    // CommonJS runs from the top, so an old Node gets to the version check before any code that it does not support.
     { format: 'cjs', banner: '#!/usr/bin/env node' },
   );
 }

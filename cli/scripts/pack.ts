@@ -1,8 +1,8 @@
 /**
- * The command as it is given away: `npm run pack -w @szafa/cli [-- FILE | --sea]`
- *   without more   dist/szafa-cli-VERSION.tgz, a package without dependencies
- *   FILE           only the one file, which Node 26 runs
- *   --sea          dist/szafa, an executable with this very Node inside, for machines like this one
+ * Packs the command for release: `npm run pack -w @szafa/cli [-- FILE | --sea]`
+ *   no argument    dist/szafa-cli-VERSION.tgz, a package without dependencies
+ *   FILE           only the bundled file, which Node 26 can run
+ *   --sea          dist/szafa, an executable that contains the running Node, for this platform only
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

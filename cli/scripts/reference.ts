@@ -1,4 +1,4 @@
-/** The man page and the reference in docs/cli.md, from the command table that `szafa --help` uses as well. */
+/** Generates the man page and the reference in docs/cli.md from the same command table as `szafa --help`. */
 import { type CommandEntry, optionsOf } from '../src/command.ts';
 import { PATHS } from '../src/commands/files/table.ts';
 import { EXIT_CODES, optionTerm, shownGroups, splitExample, usageLine } from '../src/help.ts';
@@ -9,7 +9,7 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const ownOptions = (entry: CommandEntry): [string, Option][] =>
   optionsOf(entry).slice(0, entry.options?.length ?? 0);
 
-/** Text for Markdown: `*` and `<` have a meaning there. */
+/** Escapes text for Markdown. */
 const plain = (text: string) => text.replace(/[*<|]/g, '\\$&');
 
 function commandMarkdown([name, entry]: [string, CommandEntry]): string {
@@ -40,14 +40,14 @@ function commandMarkdown([name, entry]: [string, CommandEntry]): string {
   ].join('\n');
 }
 
-/** One section for each subject, with its commands. */
+/** Returns one section per subject with its commands. */
 export function markdownReference(): string {
   return shownGroups()
     .flatMap(([subject, group]) => [`## ${capital(subject)}`, ...group.map(commandMarkdown)])
     .join('\n\n');
 }
 
-/** One line for each option of every command. */
+/** Returns one line per common option. */
 export function markdownCommonOptions(): string {
   return Object.entries(commonOptions)
     .map(([name, option]) => `- \`${optionTerm(name, option)}\`: ${plain(option.help)}`)
@@ -59,7 +59,7 @@ export function markdownExitCodes(): string {
   return ['| Exit code | |', '|---|---|', ...rows].join('\n');
 }
 
-/** Text for roff: backslashes, hyphens and leading dots have a meaning there. */
+/** Escapes text for roff: backslashes, hyphens, and dots or quotes at the start of a line. */
 const roff = (text: string) =>
   text
     .replaceAll('\\', '\\e')

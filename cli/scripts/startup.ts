@@ -1,4 +1,4 @@
-/** How long the command takes to start: `npm run startup -w @szafa/cli`. The table is in docs/cli.md. */
+/** Measures how long the command takes to start: `npm run startup -w @szafa/cli`. The results are in docs/cli.md. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ try {
     ['checkout: szafa put --help', [launcher, 'put', '--help']],
     ['checkout: szafa ls, up to "not logged in"', [launcher, 'ls', '--server', 'http://127.0.0.1:1']],
   ];
-  // The first run fills the compile cache.
+  // Warm up: the first run fills the compile cache.
   for (const [, args] of rows) once(args);
   const times = rows.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {

@@ -1,4 +1,4 @@
-/** The types of a call, derived from the table of routes. */
+/** Types of a route's parameters, body and answer, derived from the route table. */
 import type { Static, TSchema } from 'typebox';
 import type { RouteName, routes } from './routes.ts';
 
@@ -17,17 +17,17 @@ export type RouteBody<N extends RouteName> = Table[N] extends { body: infer Body
 export type RouteQuery<N extends RouteName> = Table[N] extends { query: infer Query extends TSchema }
   ? { [name in keyof Static<Query>]?: string | number | undefined }
   : never;
-/** The headers that matter to a route. */
+/** The request headers that a route reads. */
 export type RouteHeaders<N extends RouteName> = Table[N] extends { headers: infer Headers extends TSchema }
   ? { [name in keyof Static<Headers>]?: string | undefined }
   : never;
-/** The JSON answer of a route that succeeds; never if it answers with something else. */
+/** The JSON body of a successful answer; never if the route does not answer with JSON. */
 export type RouteAnswer<N extends RouteName> = Table[N]['responses'] extends {
   200: infer Answer extends TSchema;
 }
   ? Static<Answer>
   : never;
-/** Routes that answer with JSON. */
+/** Names of the routes that answer with JSON. */
 export type JsonRouteName = {
   [name in RouteName]: Table[name]['responses'] extends { 200: TSchema } ? name : never;
 }[RouteName];

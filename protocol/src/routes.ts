@@ -1,4 +1,4 @@
-/** The table of routes, in the order of the documentation. */
+/** All routes, in the order of the documentation. */
 import { factorRoutes } from './accounts/factors.ts';
 import { passkeyRoutes } from './accounts/passkeys.ts';
 import { accountRoutes } from './accounts/routes.ts';
@@ -31,7 +31,7 @@ const table = {
 export type RouteName = keyof typeof table;
 export const routes: { readonly [name in RouteName]: (typeof table)[name] } = table;
 
-/** The path of a route with its parameters filled in, each percent-encoded. */
+/** Returns the path of a route with its parameters filled in and percent-encoded. */
 export function pathOf(name: RouteName, params: Record<string, string | number> = {}): string {
   return routes[name].path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = params[key];

@@ -33,7 +33,7 @@ const Recovery = Type.String({
 export const isKeys = (value: unknown): value is string =>
   typeof value === 'string' && new RegExp(KEYS).test(value);
 
-/** The key bag is stored together with the account, so that no second request can get lost. */
+/** Includes the key bag: a separate second request could fail and leave an account without keys. */
 export const Registration = Named('Registration', {
   ...entering,
   keys: Type.Optional(Keys),
@@ -62,7 +62,7 @@ export type StoredKeys = Static<typeof StoredKeys>;
 export const StoredIdentity = Named('Identity', { username: Type.String(), identity: Type.String() });
 export type StoredIdentity = Static<typeof StoredIdentity>;
 
-/** Sent back in a header, and printed where a person asks for it: visible ASCII only. */
+/** Visible ASCII only, because clients send the token in a header and may print it. */
 const BearerToken = (options = {}) => Type.String({ pattern: '^[!-~]+$', ...options });
 const SessionId = (description: string) => Type.String({ pattern: '^[0-9a-f]{1,64}$', description });
 
@@ -77,7 +77,7 @@ export const Profile = Named('Profile', {
 });
 export type Profile = Static<typeof Profile>;
 
-/** A new password comes with the key bag that it opens. */
+/** Includes the key bag sealed for the new password, so that both change together. */
 export const PasswordBody = Named('PasswordChange', {
   current: Text('the password as at login'),
   next: Password,

@@ -1,4 +1,4 @@
-/** Second factors: what a login needs beside the password. */
+/** Second factors, which a login may need besides the password. */
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';
@@ -24,7 +24,7 @@ export type Credentials = Static<typeof Credentials>;
 export const Factor = Type.Union([Type.Literal('totp'), Type.Literal('passkey')]);
 export type Factor = Static<typeof Factor>;
 
-/** Names the missing factors, only if the password was right. */
+/** Names the missing factors. The server lists them only if the password was right. */
 export const FactorError = Named('FactorError', {
   error: Type.String(),
   factors: Type.Optional(
@@ -47,7 +47,7 @@ export const TotpBody = Named('Totp', {
 });
 export type TotpBody = Static<typeof TotpBody>;
 
-/** Code or passkey; without either the answer names the factors and has a challenge for passkeys. */
+/** Needs a code or a passkey. Without either, the answer names the factors and contains a passkey challenge. */
 export const TotpOffBody = Named('TotpOff', {
   password: Password,
   code: Type.Optional(Code),

@@ -1,4 +1,4 @@
-/** Passkeys (WebAuthn): second factors, and logins by themselves if they open the key bag. */
+/** Passkeys (WebAuthn). Each is a second factor; one that opens the key bag can also log in without the password. */
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';

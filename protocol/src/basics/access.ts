@@ -1,19 +1,19 @@
 import { RuleError } from './names.ts';
 
 /**
- * What a token allows. `read` changes nothing. `append` uploads, but cannot read, remove, move or copy: it is for backups of
- * machines that may be compromised. `full` is what a login gives.
+ * Rights of a token. `read` can change nothing. `append` can upload, but not read, remove, move or copy; it is meant for backups from
+ * machines that may be compromised. `full` has all rights, like a login.
  */
 export const scopes = ['full', 'read', 'append'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who may use a route: everybody, any token, tokens that read, tokens that upload, only full tokens, or the system token. */
+/** Who may use a route: anyone, any token, tokens that read, tokens that upload, only full tokens, or only the system token. */
 export type Access = 'open' | 'any' | 'read' | 'append' | 'full' | 'system';
 
 /**
- * What a request names that a token for one directory is checked against: a file, files in the body, a transfer, the directory
- * that something goes into (or several), or a list, which is cut to its directory. `own`: tokens that are not full may use
- * only what they have created themselves.
+ * What a request refers to, so that a token for one directory can be checked against it: a file, files in the body, a transfer, one or
+ * more target directories, or a list, which is filtered by directory. `own`: a token that is not full may use only files and transfers
+ * that it has created itself.
  */
 export type ScopeCheck =
   | 'file'
@@ -25,20 +25,20 @@ export type ScopeCheck =
   | 'targets'
   | 'list';
 
-/** What a route requires of a token. */
+/** Rights that a route requires of a token. */
 export interface RouteAccess {
   access: Access;
-  /** Tokens for one directory may use the route, with these checks. Without it they may not. */
+  /** Checks for tokens that are limited to one directory. If absent, such tokens cannot use the route. */
   folder?: readonly ScopeCheck[];
-  /** The token of a visitor's upload may use the route for its own transfer. */
+  /** A visitor's upload token can use the route, for its own transfer. */
   visitors?: true;
 }
 
-/** What a token allows. */
+/** Rights that a token grants. */
 export interface TokenGrant {
-  /** `upload`: the token of a visitor, for one upload. */
+  /** `upload` is the token of a visitor, for one upload. */
   scope: Scope | 'upload';
-  /** The only directory it may use; null: the whole account. */
+  /** The only directory that the token can use; null for the whole account. */
   onlyDir: number | null;
 }
 
@@ -49,7 +49,7 @@ const ALLOWED: Record<Exclude<Access, 'open' | 'system'>, readonly Scope[]> = {
   full: ['full'],
 };
 
-/** Why a token may not use a route at all; undefined if it may. */
+/** Returns the reason why a token cannot use a route; undefined if it can. */
 export function whyDenied(
   { access, folder, visitors }: RouteAccess,
   { scope, onlyDir }: TokenGrant,
@@ -71,7 +71,7 @@ export const isRestricted = ({ scope, onlyDir }: TokenGrant) => scope !== 'full'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z$/;
 
-/** Parses an expiry into milliseconds since 1970; null: none was given. */
+/** Parses an expiry into milliseconds since 1970. Returns null if none was given. */
 export function checkExpiry(text: string | null | undefined, now: number): number | null {
   if (text === undefined || text === null) return null;
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;

@@ -1,4 +1,4 @@
-/** Environment variables of the command. The server, which refuses unknown SZ_ names, must accept them: it may run in the same shell. */
+/** Environment variables of the command line client. The server rejects unknown SZ_ names, but must ignore these: both may run in one shell. */
 export const clientSettings = [
   'SZ_SERVER',
   'SZ_USER',

@@ -8,7 +8,7 @@ export interface JsonShape {
   depth: number;
   /** Number of objects and arrays. */
   containers: number;
-  /** Number of opening brackets and commas, about the number of values. */
+  /** Number of opening brackets and commas, which approximates the number of values. */
   marks: number;
 }
 
@@ -21,7 +21,7 @@ const ANY_OBJECT: JsonShape = {
 };
 const SCALAR: JsonShape = { depth: 0, containers: 0, marks: 0 };
 
-/** The largest structure that the schema allows, plus an allowance for members that it does not name. */
+/** Returns the largest structure that the schema allows, plus an allowance for unknown members. */
 export function shapeOf(schema: TSchema): JsonShape {
   const { depth, containers, marks } = namedShape(schema as Schema);
   const { depth: moreDepth, values: more } = limits.unknownJson;

@@ -4,9 +4,8 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * Returns the source text of a member of a JSON object. Parsing and serializing it again would change numbers that a
- * double cannot hold, escapes, and repeated keys. `json` must be valid JSON. As in JSON.parse, the last member of a name
- * counts. Undefined if there is none.
+ * Returns the source text of a member of a JSON object, or undefined if there is none. Parsing and serializing would change large
+ * numbers, escapes and repeated keys. `json` must be valid JSON. If the name is repeated, the last member counts, as in JSON.parse.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;
@@ -14,9 +13,9 @@ export function memberText(json: string, name: string): string | undefined {
   if (json.charCodeAt(at) !== OPEN_BRACE) return undefined;
   do {
     const key = skipBlanks(json, at + 1);
-    if (json.charCodeAt(key) !== QUOTE) break; // an empty object
+    if (json.charCodeAt(key) !== QUOTE) break; // the object is empty
     const keyEnd = endOfString(json, key);
-    // After the colon.
+    // Skip the colon.
     const value = skipBlanks(json, skipBlanks(json, keyEnd) + 1);
     const end = endOfValue(json, value);
     if (isText(json.slice(key, keyEnd), name)) found = json.slice(value, end);
@@ -30,7 +29,7 @@ function isText(literal: string, text: string): boolean {
   return literal.includes('\\') ? JSON.parse(literal) === text : literal === `"${text}"`;
 }
 
-/** JSON has fewer blanks than Unicode. */
+/** Only the four whitespace characters of JSON, not all of Unicode. */
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
@@ -41,7 +40,7 @@ function skipBlanks(json: string, from: number): number {
   return at;
 }
 
-/** `from` is the opening quote. indexOf skips digests, most of an init body, in one step. */
+/** `from` is the opening quote. Uses indexOf for speed: an init body consists mostly of digests. */
 function endOfString(json: string, from: number): number {
   for (let end = json.indexOf('"', from + 1); end > 0; end = json.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -58,7 +57,7 @@ function endOfValue(json: string, from: number): number {
   return isNested ? endOfNested(json, from) : endOfWord(json, from);
 }
 
-/** Counts instead of recursing, so that deep nesting takes no stack. */
+/** Counts brackets instead of recursing, so that deep nesting cannot overflow the stack. */
 function endOfNested(json: string, from: number): number {
   let depth = 0;
   for (let at = from; at < json.length; at++) {
@@ -70,7 +69,7 @@ function endOfNested(json: string, from: number): number {
   throw new RuleError('an object or array in the JSON does not end');
 }
 
-/** A number, true, false or null. */
+/** Finds the end of a number, true, false or null. */
 function endOfWord(json: string, from: number): number {
   let at = from;
   for (; at < json.length; at++) {

@@ -1,6 +1,6 @@
 import { ADMIN, limits } from './limits.ts';
 
-/** Input that breaks a rule; the message is for the sender. */
+/** Input that breaks a rule. The message is sent to the caller. */
 export class RuleError extends Error {
   override name = 'RuleError';
 }
@@ -8,7 +8,7 @@ export class RuleError extends Error {
 /** Unicode White_Space, which includes U+0085, and U+001C to U+001F. */
 const BLANK = /[\p{White_Space}\u001c-\u001f]/u;
 
-/** Removes surrounding whitespace. Not by a pattern: one that ends in $ may take quadratic time. */
+/** Removes surrounding whitespace. Does not use a pattern: one that ends in $ can take quadratic time. */
 export function strip(text: string): string {
   let [from, to] = [0, text.length];
   while (from < to && BLANK.test(text[from]!)) from++;
@@ -22,13 +22,13 @@ function chars(text: string): number {
   return count;
 }
 
-/** "3 to 32 characters; letters, digits and underscore only" */
+/** Specification: "3 to 32 characters; letters, digits and underscore only" */
 export function isUsername(text: string): boolean {
   const { min, max } = limits.usernameChars;
   return /^[A-Za-z0-9_]+$/.test(text) && text.length >= min && text.length <= max;
 }
 
-/** "surrounding whitespace is removed" */
+/** Specification: "surrounding whitespace is removed" */
 export function cleanUsername(raw: string): string {
   const username = strip(raw);
   if (!isUsername(username)) {
@@ -42,7 +42,7 @@ export function isReservedUsername(username: string): boolean {
   return username.toLowerCase() === ADMIN;
 }
 
-/** "6 to 128 characters" */
+/** Specification: "6 to 128 characters" */
 export function checkPassword(password: string): string {
   const { min, max } = limits.passwordChars;
   const length = chars(password);
@@ -50,12 +50,12 @@ export function checkPassword(password: string): string {
   return password;
 }
 
-/** "whitespace stripped; not empty; at most 64 characters; must not contain `/` or `\`" */
+/** Specification: "whitespace stripped; not empty; at most 64 characters; must not contain `/` or `\`" */
 export function cleanDirName(raw: string): string {
   const name = strip(raw).toWellFormed();
   if (name === '') throw new RuleError('directory name is empty');
   if (/[/\\]/.test(name)) throw new RuleError('directory name must not contain / or \\');
-  // Not in the specification: PostgreSQL cannot store it.
+  // Beyond the specification: PostgreSQL cannot store NUL.
   if (name.includes('\0')) throw new RuleError('directory name must not contain NUL');
   if (chars(name) > limits.dirNameChars) {
     throw new RuleError(`directory name has more than ${limits.dirNameChars} characters`);
@@ -63,7 +63,7 @@ export function cleanDirName(raw: string): string {
   return name;
 }
 
-/** "path separators removed, at most 255 characters"; also removes control characters and surrounding whitespace. */
+/** Specification: "path separators removed, at most 255 characters". Also removes control characters and surrounding whitespace. */
 export function cleanFileName(raw: string): string {
   const kept = strip(raw.toWellFormed().replace(/[/\\\p{Cc}]/gu, ''));
   const isShort = kept.length <= limits.fileNameChars;
@@ -72,7 +72,7 @@ export function cleanFileName(raw: string): string {
   return name;
 }
 
-/** Removes surrounding whitespace and control characters from the name of a device, which users see in a list. */
+/** Removes surrounding whitespace and all control characters from a device name, because users see it in lists. */
 export function cleanDevice(raw: string): string {
   const device = strip(raw.toWellFormed().replace(/\p{Cc}/gu, ''));
   if (chars(device) > limits.deviceChars) {

@@ -2,7 +2,7 @@
 export interface PlainHead {
   /** The request line or the status line. */
   first: string;
-  /** By their names in lower case. */
+  /** Header values by lower-case name. */
   headers: Map<string, string>;
   /** Content-Length; undefined if it is absent, malformed, or overridden by Transfer-Encoding. */
   length: number | undefined;
@@ -11,8 +11,8 @@ export interface PlainHead {
 const HEADER = /\r\n([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e]*)/y;
 
 /**
- * Parses a head in its plainest form: no repeated header, no continuation lines, only visible ASCII in the headers. Returns
- * undefined for any other head: a complete HTTP implementation must read it.
+ * Parses only simple heads: no repeated header, no continuation lines, only visible ASCII. Returns undefined for any other head, which
+ * needs a complete HTTP parser.
  */
 export function readHead(text: string): PlainHead | undefined {
   const end = text.indexOf('\r\n');

@@ -1,18 +1,18 @@
 export interface Range {
   start: number;
-  /** Not included. */
+  /** Exclusive. */
   end: number;
 }
 
 /**
- * Parses one byte range (RFC 9110). Undefined for none, several, or an invalid one like `9-5`, which are ignored: the whole is sent then.
- * 'unsatisfiable' is 416.
+ * Parses one byte range (RFC 9110). Returns undefined, which means the whole content, for no range, several ranges, or an invalid one
+ * like `9-5`. 'unsatisfiable' means status 416.
  */
 export function parseRange(
   header: string | null | undefined,
   size: number,
 ): Range | 'unsatisfiable' | undefined {
-  // No two parts of the pattern match the same blanks: otherwise a header full of them would backtrack millions of times.
+  // No two parts of this pattern may match the same blanks: a header full of blanks would cause catastrophic backtracking.
   const match = /^bytes=\s*(?:(\d+)\s*)?-\s*(?:(\d+)\s*)?$/i.exec(header ?? '');
   if (!match) return undefined;
   const [, from = '', to = ''] = match;

@@ -16,24 +16,24 @@ type Tag =
 type Path = `/${string}`;
 
 /**
- * An endpoint. The server validates and registers it, the client calls it, and the OpenAPI document shows it. Paths use
- * `{name}` for their parameters.
+ * An endpoint. The server validates requests by it, the client calls it, and the OpenAPI document describes it. Path parameters are
+ * written as `{name}`.
  */
 export interface Route extends RouteAccess {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   path: Path;
   summary: string;
   tag: Tag;
-  /** It changes files, directories or accounts, and is refused (503) while the server is read-only. */
+  /** The route changes files, directories or accounts, so it is refused (503) while the server is read-only. */
   changes?: boolean;
   body?: TSchema;
-  /** The longest body, if not the usual limit applies. */
+  /** Overrides the default limit of the body length, see `bodyLimitOf`. */
   bodyBytes?: number;
-  /** The body may be absent. */
+  /** The body can be absent. */
   optionalBody?: true;
   /** The handler checks the body, because only the handler knows which schema applies. */
   checkedLater?: true;
-  /** The body is raw bytes: a volume, or what the text says. `bodyBytes` limits it. */
+  /** The body is raw bytes: a volume, or as the string describes. `bodyBytes` limits its length. */
   rawBody?: true | string;
   headers?: TSchema;
   query?: TSchema;
@@ -41,7 +41,7 @@ export interface Route extends RouteAccess {
   responses: Readonly<Record<number, TSchema | string>>;
 }
 
-/** A route in the table of its noun: one that is not a GET must say whether it changes something. */
+/** A route in the table of its tag. Any route other than GET or HEAD must say whether it changes something. */
 type TableEntry = Omit<Route, 'method' | 'path' | 'tag' | 'access' | 'changes'> & { access?: Access } & (
     | { at: `${'GET' | 'HEAD'} ${Path}`; changes?: never }
     | { at: `${'POST' | 'PUT' | 'DELETE'} ${Path}`; changes: boolean }
@@ -51,7 +51,7 @@ type Endpoint<At> = At extends `${infer Method extends Route['method']} ${infer 
   : never;
 type Entry<E extends TableEntry> = Omit<E, 'at' | 'access'> & Endpoint<E['at']> & RouteAccess & { tag: Tag };
 
-/** Makes routes of a table with method and path in one text, as in `GET /api/files`; `access` is for entries without their own. */
+/** Builds routes from entries with method and path in one string, as in `GET /api/files`. `access` is the default of the entries. */
 export function routeTable<const Table extends Record<string, TableEntry>>(
   tag: Tag,
   access: Access,
@@ -64,13 +64,13 @@ export function routeTable<const Table extends Record<string, TableEntry>>(
   return Object.fromEntries(routes);
 }
 
-/** The answers of a route, including those of authentication; 403 is also the answer for a disabled account. */
+/** Returns the answers of a route including those of authentication. A disabled account gets 403 as well. */
 export function answersOf({ access, responses }: Route): Route['responses'] {
   if (access === 'open') return responses;
   const { 403: refused = ErrorBody } = responses;
   return { ...responses, 401: DetailBody, 403: refused === DetailBody ? DetailOrError : refused };
 }
 
-/** The longest body of a route that reads it as a whole. */
+/** Limit of a body that is read into memory as a whole. */
 export const bodyLimitOf = ({ access, bodyBytes }: Route) =>
   bodyBytes ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);

@@ -1,4 +1,4 @@
-/** Schemas, and makers of schemas, that several nouns use. */
+/** Schemas, and functions that build schemas, for all folders. */
 import type { TObjectOptions, TProperties, TSchema } from 'typebox';
 import { limits } from './limits.ts';
 import { Type } from './type.ts';
@@ -11,7 +11,7 @@ export const Named = <Properties extends TProperties>(
 ) => Type.Object(properties, { $id, ...options });
 export const Text = (description: string) => Type.String({ description });
 export const Count = (description: string) => Type.Integer({ description });
-/** A number of bytes that a caller declares. */
+/** A number of bytes declared by the caller. */
 export const Size = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 export const Nullable = <Schema extends TSchema>(schema: Schema, description?: string) =>
@@ -26,14 +26,14 @@ export const FileIds = (maxItems: number, description = 'ids of files') =>
 export const ok = Type.Literal(true);
 export const Ok = Type.Object({ ok });
 export const ErrorBody = Named('Error', { error: Type.String() });
-/** The responses of a route that are errors without other fields. */
+/** Error responses whose body has no field besides `error`. */
 export const errors = <Status extends number>(...statuses: Status[]) =>
   Object.fromEntries(statuses.map((status) => [status, ErrorBody])) as Record<Status, typeof ErrorBody>;
-/** The 401 and 403 of token and ownership checks. */
+/** Body of a 401 or 403 from a token or ownership check. */
 export const DetailBody = Named('Detail', { detail: Type.String() });
 export const DetailOrError = Type.Union([DetailBody, ErrorBody]);
 
-/** Responses with bytes, which support Range and If-None-Match. */
+/** Responses of raw bytes, with support for Range and If-None-Match. */
 export const bytesOf = (description: string) => ({
   200: description,
   206: 'the range asked for',
@@ -41,7 +41,7 @@ export const bytesOf = (description: string) => ({
   ...errors(404, 416),
 });
 
-/** Query parameters of a list in pages: `what` describes the limit, `cursor` is the pattern of cursors. */
+/** Query parameters of a paged list. `what` describes the limit, `cursor` is the pattern of a cursor. */
 export const pageOf = (what: string, cursor: string) => ({
   limit: Type.Optional(
     Type.String({ pattern: '^[1-9][0-9]{0,5}$', description: `${what}, at most ${limits.listPage}` }),

@@ -8,8 +8,8 @@ const type =
   (options: Keywords = {}): Keywords => ({ type: name, ...options });
 
 /**
- * The builders of TypeBox that the schemas here need, with its types. The package itself is 373 modules, which
- * every process of ours would load for these few lines.
+ * The schema builders of TypeBox that this package needs, with TypeBox's types. Reimplemented because the package has 373 modules,
+ * which every process would have to load.
  */
 export const Type = {
   String: type('string'),
@@ -24,7 +24,7 @@ export const Type = {
     const required = Object.keys(properties).filter((name) => !optional.has(properties[name]!));
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
   },
-  /** The schema with a more exact type. */
+  /** Returns the schema unchanged, with the type that the caller names. */
   Unsafe: (schema: Keywords) => schema,
   Optional: (schema: Keywords) => {
     const copy = { ...schema };

@@ -1,4 +1,4 @@
-/** A validator for the schemas of this package that is small enough for the first load of the page. */
+/** Validates the schemas of this package. Small enough for the first load of the web app. */
 import type { TSchema } from 'typebox';
 
 interface Schema {
@@ -12,15 +12,15 @@ interface Schema {
   minimum?: number;
 }
 
-/** Returns the path of the first value that does not fit ('' for the value itself), or undefined if all fit. */
+/** Returns the path of the first value that does not match ('' for the value itself), or undefined if all match. */
 type Check = (value: unknown) => string | undefined;
 
 const checks = new WeakMap<object, Check>();
 
 /**
- * Returns the path of the first value that does not obey the schema, as `files/3/size`, or undefined if the value
- * obeys. Members that the schema does not name are allowed: a newer server may add some. Integers in answers are
- * counts and sizes, so a negative or an unsafe one never fits.
+ * Returns the path of the first value that does not match the schema, such as `files/3/size`, or undefined if everything matches.
+ * Unknown members are allowed, because a newer server may add some. Integers are counts and sizes, so a negative or unsafe one never
+ * matches.
  */
 export const findMismatch = (schema: TSchema, value: unknown) => checkOf(schema as Schema)(value);
 

@@ -1,6 +1,6 @@
 import { RuleError } from '../basics/names.ts';
 
-/** "base64 text of the JSON serialization of the file's enc_params" */
+/** Specification: "base64 text of the JSON serialization of the file's enc_params" */
 export function encodeEncParams(params: object): string {
   return toBase64(JSON.stringify(params));
 }

@@ -2,19 +2,19 @@ import { limits } from '../basics/limits.ts';
 import { cleanFileName, RuleError } from '../basics/names.ts';
 import { type NamesBody, targetDir } from './records.ts';
 
-/** A new name and directory of a file, in the form in which they are stored. */
+/** A new name and directory of a file, as stored. */
 export interface NewName {
   fileId: string;
   fileName: string;
-  /** The JSON text. */
+  /** JSON text. */
   encParams: string;
-  /** SHA-256, in hex, of the base64 text that this replaces. */
+  /** SHA-256 in hex of the base64 text to replace. */
   match: string;
-  /** Undefined: unchanged; 0 is the root. */
+  /** Undefined keeps the directory; 0 is the root. */
   dirId: number | undefined;
 }
 
-/** Checks the rules of new names that a schema cannot express. A generator, since each name may take milliseconds. */
+/** Checks rules of new names that a schema cannot express. A generator, because each name can take milliseconds. */
 export function* checkNames({ files, in_trash: inTrash = false }: NamesBody): Generator<NewName> {
   const seen = new Set<string>();
   for (const { file_id: fileId, file_name, enc_params, match, dir_id } of files) {
@@ -30,7 +30,7 @@ export function* checkNames({ files, in_trash: inTrash = false }: NamesBody): Ge
   }
 }
 
-/** The text as it was sent: parsing and serializing it would change it. */
+/** Returns the JSON text exactly as sent: serializing the parsed value could change it. */
 function decodeText(encParams: string): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
@@ -39,7 +39,7 @@ function decodeText(encParams: string): string {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
   } catch {
-    // No cause: it would quote the input.
+    // Drop the cause: its message would quote the input.
   }
   throw new RuleError('enc_params: not base64 of a JSON object');
 }

@@ -4,7 +4,7 @@ import { limits } from '../basics/limits.ts';
 import { bytesOf, Count, Named, Nullable, pageOf, Sha256, Text, Time } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
 
-/** The query of a list of files: `cursor` is the pattern of cursors, `about` describes the directory. */
+/** Query of a list of files. `cursor` is the pattern of a cursor, `about` describes the directory. */
 export const fileListQuery = (cursor: string, about: string) =>
   Type.Object({
     ...pageOf('files a page', cursor),
@@ -21,9 +21,9 @@ export const FileList = <Schema extends TSchema>(file: Schema) =>
     next_cursor: Type.Optional(Text('only with limit, when there are more')),
   });
 
-/** Bytes of a SHA-256. */
+/** Length of a SHA-256 in bytes. */
 export const DIGEST_BYTES = 32;
-/** The digests of a file's volumes, which a client compares with the file's header before it reads a volume. */
+/** Answers with the digests of a file's volumes. Clients compare them with the file's header before they read a volume. */
 export const digestAnswers = bytesOf(
   `the digests, ${DIGEST_BYTES} bytes a volume, with an ETag made from their SHA-256`,
 );
@@ -88,7 +88,7 @@ export const Changes = Named('Changes', {
 });
 export type Changes = Static<typeof Changes>;
 
-/** The answer when no file was changed. */
+/** The answer if nothing was renamed: a rename changes all files or none. */
 export const NotRenamed = Named('NotRenamed', {
   error: Type.String(),
   files: Type.Array(Type.String(), {
@@ -111,7 +111,7 @@ export const DirTarget = Named(
 );
 export type DirTarget = Static<typeof DirTarget>;
 
-/** Returns 0, the root, for null, 0 or a missing key, and -1 for integers that no directory can have. */
+/** Returns 0, the root, for null, 0 or a missing key, and -1 for an integer that cannot be a directory ID. */
 export function targetDir({ dir_id }: DirTarget): number {
   const dirId = dir_id || 0;
   return Number.isSafeInteger(dirId) ? dirId : -1;

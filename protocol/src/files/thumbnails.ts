@@ -1,4 +1,4 @@
-/** Thumbnails: a small encrypted picture of a file, stored beside its volumes. */
+/** Thumbnails: small encrypted pictures, stored next to the volumes of their files. */
 import type { Static } from 'typebox';
 import { headers, limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';

@@ -1,4 +1,4 @@
-/** The trash: files that can be restored for some days. */
+/** The trash: deleted files that can still be restored for some days. */
 import type { Static } from 'typebox';
 import { limits } from '../basics/limits.ts';
 import { routeTable } from '../basics/route.ts';
@@ -11,7 +11,7 @@ export const FilesBody = Named('Files', {
 });
 export type FilesBody = Static<typeof FilesBody>;
 
-/** The answer when no file was changed. */
+/** The answer if nothing was moved: trashing and restoring change all files or none. */
 export const NotThere = Named('NotThere', {
   error: Type.String(),
   files: Type.Array(Type.String(), { description: 'files that the caller does not have' }),
@@ -34,7 +34,7 @@ export const Emptied = Named('Emptied', {
 });
 export type Emptied = Static<typeof Emptied>;
 
-/** The position after a page of the trash: when its last file was trashed, and the file's number. */
+/** The position after a page of the trash: the time its last file was trashed, and that file's number. */
 export interface TrashCursor {
   trashedAt: number;
   seq: number;

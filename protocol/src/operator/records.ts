@@ -17,7 +17,7 @@ const own = {
   download_rate: Own(limits.leastRate, 'bytes per second that each node sends; null: no limit'),
 };
 
-/** Limits of one account that differ from the settings. */
+/** Limits of one account that override the server settings. */
 export const AccountLimits = Named('AccountLimits', own);
 export type AccountLimits = Static<typeof AccountLimits>;
 export type LimitName = keyof AccountLimits;

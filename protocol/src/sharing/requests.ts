@@ -81,7 +81,7 @@ export const UploadBody = Named('NewUpload', {
 });
 export type UploadBody = Static<typeof UploadBody>;
 
-/** Checks rules that the schema cannot express. */
+/** Checks rules that a schema cannot express. */
 export function checkUpload({ volumes, storedSize }: Pick<NewTransfer, 'volumes' | 'storedSize'>): void {
   if (volumes.length - 1 > storedSize / limits.requestVolumeBytes)
     throw new RuleError(
@@ -96,15 +96,15 @@ export const RequestFull = Named('RequestFull', {
 
 const DELIVERY = new RegExp(`^delivery-(${SHARE_ID})$`);
 
-/** The name of a visitor's file until its owner accepts it; set by the server, never by the visitor. */
+/** File name of a delivery until the owner accepts it. Set by the server, never by the visitor. */
 export const deliveryName = (requestId: string) => `delivery-${requestId}`;
 
-/** The id of the request that a file was delivered by; undefined for other names. */
+/** Returns the ID of the file request that a file was delivered to; undefined if the file is not a delivery. */
 export const deliveredBy = (fileName: string): string | undefined => DELIVERY.exec(fileName)?.[1];
 
 const access = Type.Object(linkAccess);
 
-/** File requests: links by which visitors, who have no account, upload files for an owner. */
+/** File requests: links that let visitors without an account upload files for the owner. */
 export const requestRoutes = routeTable('Requests', 'full', {
   createRequest: {
     at: 'POST /api/requests',

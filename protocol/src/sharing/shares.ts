@@ -117,7 +117,7 @@ export type TicketBody = Static<typeof TicketBody>;
 
 export const ShareEnded = Named('ShareEnded', { error: Type.String(), ended: Text(endings.join(', ')) });
 
-/** Checks rules that the schema cannot express. */
+/** Checks rules that a schema cannot express. */
 export function checkShare({ files, access, to }: Pick<ShareBody, 'files' | 'access' | 'to'>): void {
   if ((access === undefined) === (to === undefined))
     throw new RuleError('a share needs either access, for a link, or to, for an account');
@@ -133,7 +133,7 @@ const ticket = Type.Object({
   [headers.shareTicket]: Type.Optional(Text('a ticket of this share')),
 });
 
-/** Shares: files for visitors who know a link, or for another account. */
+/** Shares: files for anyone who knows a link, or for another account. */
 export const shareRoutes = routeTable('Shares', 'full', {
   createShare: {
     at: 'POST /api/shares',

@@ -1,16 +1,16 @@
-/** Many small files in one request: a line of JSON, then their volumes, one after the other. */
+/** Many small files in one request. The body is a line of JSON, followed by the volumes one after the other. */
 import { shapeOf } from '../basics/json-shape.ts';
 import { limits } from '../basics/limits.ts';
 import { RuleError } from '../basics/names.ts';
 import { Count, Named, Text } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
 
-/** One of the files in the first line. */
+/** A file in the first line. */
 export interface BatchedFile {
   transfer_id: string;
-  /** The value of X-Init in a request for one file. */
+  /** The same value as X-Init in a request for a single file. */
   init: string;
-  /** Bytes of its volume; compared with the init when the file is received. */
+  /** Bytes of its volume. Checked against `init` when the file is received. */
   size: number;
 }
 
@@ -28,7 +28,7 @@ export const filesHeadShape = shapeOf(
   }),
 );
 
-/** Parses the first line. It checks only what is needed to find the volumes: other errors concern a single file. */
+/** Parses the first line. Checks only what is needed to find the volumes: any other error is the result of one file only. */
 export function readFilesHead(line: string): FilesHead {
   let head: unknown;
   try {

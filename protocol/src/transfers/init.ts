@@ -19,10 +19,10 @@ export interface Sent<Body> {
 
 export type SentInit = Sent<InitBody>;
 
-/** Whether digests come with the volumes instead of with init. `sized`: init declares the sizes; `unsized`: the length is unknown. */
+/** Whether the digests are sent with the volumes instead of in init. `sized`: init declares volume sizes; `unsized`: it does not. */
 export type Streamed = 'no' | 'sized' | 'unsized';
 
-/** A checked init, in the form in which it is stored. */
+/** A checked init, as stored. */
 export interface NewTransfer {
   fileName: string;
   fileSize: number;
@@ -30,14 +30,14 @@ export interface NewTransfer {
   totalSha256: string;
   /** 0 is the root. */
   dirId: number;
-  /** The JSON text as it was sent; returned, base64-encoded, in X-Enc-Params. */
+  /** JSON text exactly as sent. X-Enc-Params returns it in base64. */
   encParams: string;
-  /** In ascending order, numbered from 1; without digests if the transfer is streamed. */
+  /** In ascending order, numbered from 1. Digests are empty if the transfer is streamed. */
   volumes: Volume[];
   streamed: Streamed;
 }
 
-/** Checks the rules of init that a schema cannot express. */
+/** Checks rules of init that a schema cannot express. */
 export function checkInit({ body, text }: SentInit, maxVolumeBytes: number): NewTransfer {
   return {
     ...numberVolumes(body.chunks, body.chunk_count, maxVolumeBytes, ({ sha256 }) => sha256.toLowerCase()),
@@ -76,7 +76,7 @@ export function numberVolumes<Spec extends StreamedVolumeSpec>(
   return { volumes, storedSize };
 }
 
-/** The JSON text of the enc_params in a body, as it was sent. */
+/** Returns the JSON text of enc_params exactly as sent. */
 export function encParamsText(text: string): string {
   const encParams = memberText(text, 'enc_params')!;
   if (toBase64(encParams).length > limits.encParamsBase64Bytes) {

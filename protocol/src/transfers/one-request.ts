@@ -4,16 +4,16 @@ import { toBase64 } from '../files/enc-params.ts';
 import type { InitBody } from './bodies.ts';
 import { checkInit, type NewTransfer, type SentInit } from './init.ts';
 
-/** Transfer ids that clients choose. They must be hard to guess: anyone who knows one may use the transfer. */
+/** The form of a transfer ID chosen by a client. IDs must be hard to guess: anyone who knows one can use the transfer. */
 const TRANSFER_ID = /^[\w-]{22,64}$/;
 
-/** The value of X-Init; undefined if it is too long for a header, so that the file needs init, volume and complete. */
+/** Returns the value of X-Init, or undefined if it is too long for a header. The file then needs separate init and complete requests. */
 export function encodeInit(init: InitBody): string | undefined {
   const base64 = toBase64(JSON.stringify(init));
   return base64.length <= limits.initBase64Bytes ? base64 : undefined;
 }
 
-/** Decodes X-Init, or the field `name` of a batch. The rules of init are not checked here. */
+/** Decodes X-Init, or the field `name` of a batch. Does not check the rules of init. */
 export function decodeInit(
   base64: string | undefined,
   name: string = headers.init,
@@ -30,7 +30,7 @@ export function decodeInit(
   }
 }
 
-/** Checks the rules of a file in one request that a schema cannot express. */
+/** Checks rules of a single-request upload that a schema cannot express. */
 export function checkFile(transferId: string, init: SentInit, maxVolumeBytes: number): NewTransfer {
   if (!TRANSFER_ID.test(transferId)) {
     throw new RuleError('transfer_id must be 22 to 64 letters, digits, - and _');

@@ -1,17 +1,17 @@
 /**
- * Beyond the specification: streamed transfers, which can begin before anything is known about the file. Init declares the sizes of the
- * volumes, or nothing; each PUT carries the digest of its volume in Content-Digest; complete describes the file.
+ * Streamed transfers, beyond the specification. They can start before anything is known about the file: init declares the volume sizes
+ * or nothing, each PUT has the digest of its volume in Content-Digest, and complete describes the file.
  */
 import { cleanFileName, RuleError } from '../basics/names.ts';
 import { DIGEST_BYTES, targetDir } from '../files/records.ts';
 import type { CompleteBody, StreamedInitBody } from './bodies.ts';
 import { encParamsText, type NewTransfer, numberVolumes, type Sent } from './init.ts';
 
-/** Only `streamed: true` makes an init that of a streamed transfer. */
+/** Whether an init starts a streamed transfer. Any other value than `streamed: true` does not. */
 export const isStreamedInit = (body: unknown): body is StreamedInitBody =>
   (body as StreamedInitBody | null)?.streamed === true;
 
-/** Checks the rules that a schema cannot express. */
+/** Checks rules that a schema cannot express. */
 export function checkStreamedInit(body: StreamedInitBody, maxVolumeBytes: number): NewTransfer {
   const { chunk_count, chunks } = body;
   if ((chunk_count === undefined) !== (chunks === undefined)) {
@@ -29,7 +29,7 @@ export function checkStreamedInit(body: StreamedInitBody, maxVolumeBytes: number
   };
 }
 
-/** The file that complete describes, in the form in which it is stored. */
+/** The file described by complete, as stored. */
 export interface StreamedFile
   extends Pick<NewTransfer, 'fileName' | 'fileSize' | 'totalSha256' | 'encParams'> {
   chunkCount: number;
@@ -46,13 +46,13 @@ export function checkComplete({ body, text }: Sent<CompleteBody>): StreamedFile 
 }
 
 const ALGORITHM = 'sha-256';
-/** One digest of RFC 9530: a key of a structured field, its bytes, and whether another follows. */
+/** One digest of RFC 9530: the algorithm, the bytes in base64, and a comma if another digest follows. */
 const DIGEST = /[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):[ \t]*(,|$)/y;
 
-/** The value of Content-Digest for a SHA-256 in hex. */
+/** Formats a SHA-256 in hex as a Content-Digest. */
 export const contentDigest = (sha256: string) => `${ALGORITHM}=:${Uint8Array.fromHex(sha256).toBase64()}:`;
 
-/** The SHA-256 in a Content-Digest, in hex. Other algorithms are ignored, but must be well-formed. */
+/** Returns the SHA-256 in a Content-Digest, in hex. Ignores other algorithms, but they must be well-formed. */
 export function parseContentDigest(header: string | undefined): string {
   if (header === undefined) throw new RuleError('Content-Digest is missing');
   let found: string | undefined;

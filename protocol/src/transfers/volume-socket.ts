@@ -1,16 +1,16 @@
 /**
- * Beyond the specification: volumes over a WebSocket, for browsers, which send a request body in pieces of 16 KiB through three
- * processes. A text message is the head of a PUT, exactly as in a request; the binary messages that follow are its body; a text message
- * of JSON is the response to the PUT. One PUT at a time on each socket.
+ * Volumes over a WebSocket, beyond the specification. For browsers, where normal uploads are slow: a request body passes through three
+ * processes in pieces of 16 KiB. The client sends the head of a PUT as a text message, then its body in binary messages; the server
+ * answers with JSON in a text message. Each socket handles one PUT at a time.
  */
 export const volumeSocket = {
   path: '/api/volumes',
   /** Sec-WebSocket-Protocol */
   protocol: 'szafa.volumes.1',
-  /** The server reports progress after this many bytes or milliseconds. */
+  /** The server reports progress after `tellBytes` bytes or `tellMs` milliseconds. */
   tellBytes: 1024 * 1024,
   tellMs: 200,
 } as const;
 
-/** From the server: how many bytes of the body it has received, or its response to the PUT. */
+/** A message from the server: the number of body bytes received so far, or the response to the PUT. */
 export type SocketMessage = { taken: number } | { status: number; body: unknown };

@@ -1,4 +1,4 @@
-/** Calls that carry volumes, or end a transfer, and need more than their route. */
+/** API calls about volumes and transfers that need more than their route. */
 import {
   type CompleteBody,
   contentDigest,
@@ -17,10 +17,10 @@ import { UnexpectedAnswerError } from '../errors.ts';
 import { decodeParams, type EncParams } from '../files/calls.ts';
 import type { TransportResponse } from '../http/transport.ts';
 
-/** A volume, or the range that was asked for. */
+/** A volume, or the requested range of it. */
 export interface VolumeBytes {
   chunkCount: number;
-  /** `body` is the range that was asked for, and not all of the volume: the server knows ranges. */
+  /** Whether `body` is the requested range. False if the server does not support ranges and returned the whole volume. */
   isRange: boolean;
   body: Uint8Array;
 }
@@ -32,7 +32,7 @@ interface ReadOptions extends VolumeOptions {
   range?: ByteRange | undefined;
 }
 
-/** Reads one volume, at most `maxBytes` long, or a range of it. */
+/** Reads one volume of at most `maxBytes`, or a range of it. */
 export async function readVolume(
   api: Api,
   fileId: string,
@@ -54,7 +54,7 @@ export async function readVolumeHeaders(
   return volumeOf(api, await api.send('readHeader', { params: { file_id: fileId, idx }, ...options }));
 }
 
-/** Reads volumes and digests of one of the caller's own files. */
+/** Reads volumes and digests of a file in the caller's account. */
 export const volumeReader = (api: Api, fileId: string) => ({
   readVolume: (idx: number, maxBytes: number, options?: ReadOptions) =>
     readVolume(api, fileId, idx, maxBytes, options),
@@ -76,7 +76,7 @@ function bytesOf(response: TransportResponse): VolumeBytes {
 
 /**
  * Reads volumes and digests of a shared file.
- * @param file its number in the share, from 1, and the ticket that opens it
+ * @param file its number in the share, from 1, and the ticket that grants access
  */
 export function sharedVolumeReader(api: Api, file: { id: string; number: number; ticket: string }) {
   const params = { share_id: file.id, number: file.number };
@@ -90,7 +90,7 @@ export function sharedVolumeReader(api: Api, file: { id: string; number: number;
   };
 }
 
-/** Sends one volume. A streamed transfer needs its digest, `sha256` in hex. */
+/** Sends one volume. A streamed transfer requires its digest, `sha256` in hex. */
 export async function writeVolume(
   api: Api,
   transferId: string,
@@ -105,11 +105,11 @@ export async function writeVolume(
 const readReceived = (api: Api, transferId: string, { signal }: CallOptions = {}) =>
   api.call('received', { params: { transfer_id: transferId }, signal });
 
-/** Returns the numbers of the volumes that the server has. */
+/** Returns the numbers of the volumes that the server has received. */
 export const receivedNumbers = async (api: Api, transferId: string, options?: CallOptions) =>
   (await readReceived(api, transferId, options)).received;
 
-/** Returns the volumes that the server has of a streamed transfer, with their digests. */
+/** Returns the volumes of a streamed transfer that the server has received, with their digests. */
 export async function receivedVolumes(
   api: Api,
   transferId: string,
@@ -120,12 +120,12 @@ export async function receivedVolumes(
   throw new UnexpectedAnswerError(api.server, 200, 'volumes without digests');
 }
 
-/** Connections to servers that do not know `writeFile`. */
+/** Connections to servers without the route `writeFile`. */
 const withoutWriteFile = new WeakSet<Api>();
 
 /**
- * Uploads a file of one volume in one request, under an id chosen by the caller; `init` is the value of X-Init.
- * Undefined if the server does not know this request.
+ * Uploads a file of one volume in one request, under an id chosen by the caller. `init` is the value of X-Init. Returns undefined if the
+ * server lacks the route.
  */
 export async function writeFile(
   api: Api,
@@ -146,8 +146,8 @@ export async function writeFile(
 }
 
 /**
- * Makes a transfer a file; a streamed one needs `body`, the description of the file. If volumes are missing, returns
- * the numbers of those that the server has.
+ * Turns a transfer into a file. A streamed transfer needs `body`, the description of the file. If volumes are missing, returns the
+ * numbers of those that the server has.
  */
 export async function completeTransfer(
   api: Api,
@@ -165,7 +165,7 @@ export async function completeTransfer(
   }
 }
 
-/** Removes a transfer, unless the server has none, has made it a file, or lets only another token remove it. */
+/** Cancels a transfer. Ignores a transfer that is gone, is already complete, or belongs to another token. */
 export async function cancelTransfer(api: Api, transferId: string, { signal }: CallOptions): Promise<void> {
   try {
     await api.call('cancel', { params: { transfer_id: transferId }, signal });

@@ -4,7 +4,7 @@ import type { Api } from '../../call.ts';
 import type { SeenRevs } from '../../files/seen-revs.ts';
 import type { HeaderCache } from './header-cache.ts';
 
-/** What opening the files of an account needs. */
+/** Dependencies for opening an account's files. */
 export interface OpenContext {
   api: Api;
   engine: Engine;

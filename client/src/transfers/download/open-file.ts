@@ -1,4 +1,4 @@
-/** Opens files of the account: fetches and verifies headers, and compares them with the records in lists. */
+/** Opens an account's files: fetches headers, verifies them, and compares them with the records in lists. */
 import {
   type Bytes,
   type DescribedFile,
@@ -22,20 +22,20 @@ import { RemoteFile } from './remote-file.ts';
 import { openSummary, type Summary, withSummary } from './summary.ts';
 import { checkCount } from './volume-fetcher.ts';
 
-/** Up to this size the first volume is fetched together with the header. */
+/** Up to this size, the first volume is fetched together with the header. */
 const SMALL_BYTES = 1024 * 1024;
 
 export interface OpenOptions {
-  /** The file's entry in a list. Without one, the server chooses which of the owner's files it returns. */
+  /** The file's entry in a list. Without it, the server could return another file of this account. */
   record?: FileRecord | undefined;
-  /** Fetch no volume, however small. */
+  /** Fetch only the header, even if the file is small. */
   headOnly?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Fetches and opens the header of a file. With a record, header and record must belong together, name included.
- * @throws TamperedError, UnsupportedError; ConflictError if another device renamed the file since the list
+ * Fetches and opens the header of a file. With a record, header and record must belong together and have the same name.
+ * @throws TamperedError, UnsupportedError; ConflictError if another device renamed the file after the list was read
  */
 export async function openFile(
   context: OpenContext,
@@ -55,7 +55,7 @@ const ownVolumes = ({ engine, api }: OpenContext, fileId: string) => ({
   api: volumeReader(api, fileId),
 });
 
-/** Opens a file without comparing the name in the record. */
+/** Opens a file without checking the name in the record. */
 export async function openUnnamed(
   context: OpenContext,
   fileId: string,
@@ -86,7 +86,7 @@ export async function requireRev(
   if (older) throw older;
 }
 
-/** Returns the metadata of a file, from the cache if possible. */
+/** Returns the metadata of a file, using the cache if possible. */
 export async function describe(
   context: OpenContext,
   record: FileRecord,
@@ -101,7 +101,7 @@ export async function describe(
   return cached;
 }
 
-/** Opens the cached header of a record, if there is a valid one. It is verified like a fetched one, since others may write to the cache. */
+/** Opens the cached header of a record, if there is a valid one. Verifies it like a fetched one, since others may write to the cache. */
 export async function openCached(
   context: OpenContext,
   record: FileRecord,
@@ -128,7 +128,7 @@ async function openIfValid<Header extends DescribedFile>(
   }
 }
 
-/** Opens a header that was fetched otherwise, and compares it with the record of its file. */
+/** Opens a header that the caller has fetched, and compares it with the record of its file. */
 export async function openWithRecord<Header extends DescribedFile>(
   context: OpenContext,
   record: FileRecord,
@@ -153,7 +153,7 @@ export async function readHead(
   try {
     return await readVolumeHeaders(api, fileId, 1, { signal });
   } catch (error) {
-    // The specification names only GET; read the volume if the server does not know HEAD.
+    // The specification requires only GET. Read the volume if the server does not support HEAD.
     if (!hasStatus(error, 405, 501)) throw error;
     return readVolume(api, fileId, 1, sealedSize(MAX_VOLUME_SIZE), { signal });
   }

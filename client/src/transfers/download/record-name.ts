@@ -1,4 +1,4 @@
-/** Checks that the name in a file's record, as listed by the server, is the name in its header. */
+/** Checks that the name in a file's record, as listed by the server, matches the name in its header. */
 import {
   type Bytes,
   type DescribedFile,
@@ -18,7 +18,7 @@ import type { OpenContext } from './context.ts';
 
 const openedNames = new WeakMap<FileRecord, { master: Bytes; name: ListedName; at: number }>();
 
-/** Notes the whole name that a record opened to, so that `nameKind` need not seal it again to compare. */
+/** Remembers the opened name of a record, so that `nameKind` need not seal the name again to compare. */
 export function noteName(record: FileRecord, master: Bytes, name: ListedName): void {
   openedNames.set(record, { master, name, at: performance.now() });
 }
@@ -37,8 +37,8 @@ const bindingOf = ({ layout, totalSha256 }: DescribedFile) => ({
 });
 
 /**
- * Compares the record's name with the header: its sealed name, its plain name, or another one.
- * @param accepted a retired master key that still counts
+ * Compares the name in a record with the header. Returns whether it is the header's sealed name, its plain name, or another name.
+ * @param accepted a retired master key that the owner has accepted
  */
 export async function nameKind(
   { engine, keys }: OpenContext,
@@ -49,9 +49,9 @@ export async function nameKind(
   const { epoch, metadata } = header;
   const master = accepted ?? (await keys.master(epoch));
   if (isNoted(record, master, metadata)) return 'sealed';
-  // Names are sealed deterministically, so there is one right text.
+  // Sealing is deterministic, so there is only one correct text.
   if (record.file_name === (await sealFileName(engine, master, metadata, bindingOf(header)))) return 'sealed';
-  // A plain name may lack the first part of the path, which the directory stands for.
+  // A plain name may lack the first segment of the path, which the directory represents.
   const plain = [metadata.name, belowFirst(metadata.name)].map(plainNameOf);
   return plain.includes(record.file_name) ? 'plain' : 'other';
 }
@@ -59,7 +59,7 @@ export async function nameKind(
 export const wrongNameError = () =>
   new TamperedError('name', 'the name in the list is not the name of this file');
 
-/** The names of all files, by a list that was started at this time. */
+/** The names of all files, and when that list was started. */
 interface NameList {
   began: number;
   byId: Promise<Map<string, string>>;
@@ -67,7 +67,7 @@ interface NameList {
 
 const nameLists = new WeakMap<Api, NameList>();
 
-/** Lists all names, or returns a list that was started since then. Many renamed files share it, so no signal cancels it. */
+/** Lists all names, or returns a list that was started since then. Takes no signal because many renamed files share the list. */
 function namesSince(api: Api, since: number): Promise<Map<string, string>> {
   const known = nameLists.get(api);
   if (known && known.began >= since) return known.byId;
@@ -83,12 +83,12 @@ function namesSince(api: Api, since: number): Promise<Map<string, string>> {
   return byId;
 }
 
-/** Drops the list of names. Call it after listing all files: the new records are younger than the list. */
+/** Drops the cached names. Call it when listing all files: the new records would be newer than the cached names. */
 export const forgetNames = (api: Api) => void nameLists.delete(api);
 
 /**
- * Accepts a record with the name of the file, or with an earlier `rev` of it at the same path.
- * @throws ConflictError if another device renamed the file since; TamperedError at stage `name` otherwise
+ * Accepts a record with the current name of the file, or with an earlier `rev` of the name at the same path.
+ * @throws ConflictError if another device has renamed the file since; otherwise TamperedError at stage `name`
  */
 export async function requireName(
   context: OpenContext,
@@ -101,7 +101,10 @@ export async function requireName(
   if (!(wrong instanceof ConflictError && (await hadName(context, record, header)))) throw wrong;
 }
 
-/** Whether the record's name differs only by an earlier `rev`: the header was resealed since, at the same path. False for a cut name. */
+/**
+ * Whether the record's name differs only by an earlier `rev`: the header was resealed since, at the same path. False for a truncated
+ * name.
+ */
 export async function hadName(
   { engine, keys }: OpenContext,
   record: FileRecord,
@@ -118,7 +121,10 @@ export async function hadName(
   return false;
 }
 
-/** Tells a renaming by another device (an earlier name, and a current list has another one) from tampering. */
+/**
+ * Distinguishes a renaming by another device from tampering. After a renaming, the record has an earlier `rev`, and a fresh list has
+ * another name.
+ */
 async function explainWrongName(
   { engine, api, keys }: OpenContext,
   record: FileRecord,
@@ -132,7 +138,7 @@ async function explainWrongName(
   const was = (await Promise.all(opened)).find((name) => name !== undefined);
   if (!was || was.rev >= metadata.rev) return wrongNameError();
   const now = performance.now();
-  // A list that is younger than the record may still be older than the new name; then a current one decides.
+  // The first list may be older than the new name. If it still has the old name, a fresh list decides.
   for (const since of [openedNames.get(record)?.at ?? now, now]) {
     const name = (await unlessAborted(namesSince(api, since), signal)).get(record.file_id);
     if (name !== record.file_name) return new ConflictError([metadata.name]);

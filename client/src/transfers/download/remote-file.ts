@@ -1,4 +1,4 @@
-/** A file on the server whose header is opened. */
+/** A file on the server with an opened header. */
 import {
   type Bytes,
   type Engine,
@@ -35,12 +35,12 @@ export interface DownloadProgress {
 
 export interface StreamOptions {
   signal?: AbortSignal | undefined;
-  /** Volumes to fetch at once. */
+  /** Number of volumes to fetch at once. */
   parallel?: number | undefined;
   onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/** The header of a file that can be read; some fields are known to its owner only. @public */
+/** The header of a readable file. Some metadata is known only to its owner. @public */
 export interface ReadableHeader extends FileSecrets {
   layout: Layout;
   totalSha256: string;
@@ -49,10 +49,10 @@ export interface ReadableHeader extends FileSecrets {
 type OwnersOnly = 'rev' | 'gen' | 'added';
 
 const PARALLEL = 4;
-/** Size of the pieces of a stream: small for memory, large enough that a message for each costs little. @public */
+/** Size of the pieces of a stream: small enough to save memory, large enough that a message per piece costs little. @public */
 export const PIECE_SIZE = 1024 * 1024;
 
-/** A file whose header is verified; its volumes are verified as they are read. @public */
+/** A file with a verified header. Its volumes are verified as they are read. @public */
 export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   readonly fileId: string;
   readonly header: Header;
@@ -94,7 +94,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
    * Reads and verifies one volume.
    * @param idx the number of the volume, from 1
    * @returns its plaintext; call `release` when it is no longer needed
-   * @throws TamperedError if it is not the volume that was uploaded; ApiError, NetworkError
+   * @throws TamperedError if it differs from the uploaded volume; ApiError, NetworkError
    */
   async read(idx: number, options: ReadOptions = {}): Promise<OpenedVolume> {
     const { engine } = this;
@@ -105,7 +105,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       proof.catch(() => {}); // awaited below
       const sealed = await this.#fetcher.whole(idx, slot.bytes, options);
       await proof;
-      // A volume of unknown length comes in memory of its own.
+      // A volume whose length was unknown is in its own memory.
       if (sealed.buffer !== slot.bytes.buffer) slot.release();
       const { length } = extentOf(this.layout, idx);
       const opened = await openVolume(engine, this.#place(idx), length, sealed);
@@ -123,9 +123,8 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   }
 
   /**
-   * Reads any range of the plaintext. If the file key never left the account, only the segments of the range are fetched and verified:
-   * the owner wrote them at this position, but the rest of the file is not checked. If others had the key, they may have written the
-   * segments, so the whole volume is verified first.
+   * Reads any range of the plaintext. If the file key never left the account, fetches and verifies only the segments of the range, not
+   * the rest of the file. If others had the key, they could have forged segments, so the whole volume is verified first.
    */
   async readRange(offset: number, length: number, options: ReadOptions = {}): Promise<Uint8Array> {
     const end = Math.min(this.layout.size, offset + length);
@@ -150,12 +149,12 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     volume.release();
   }
 
-  /** Returns the key of a volume. Its head is fetched once. */
+  /** Returns the key of a volume. Fetches its head once. */
   openHead(idx: number, options?: ReadOptions): Promise<VolumeKey> {
     return this.#segments.openHead(idx, options);
   }
 
-  /** Fetches a volume for its digest, from a server that has no list of digests. */
+  /** Fetches a volume to compute its digest, for servers without a list of digests. */
   async #digestOf(idx: number): Promise<Bytes> {
     const slot = this.engine.borrow(this.#fetcher.sizeOf(idx));
     try {
@@ -170,7 +169,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     return { fileId, fileKey, idx, isLast: idx === layout.count };
   }
 
-  /** Removes the padding from a volume, which must be zeros. */
+  /** Removes the padding from a volume, and requires that it is zeros. */
   #unpadded(idx: number, bytes: Uint8Array): Uint8Array {
     const { size, padded } = this.layout;
     if (size === padded) return bytes;
@@ -182,8 +181,8 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
   }
 
   /**
-   * Streams the plaintext. Each volume is verified before it is passed on, so what arrived is always the beginning of the owner's file.
-   * Only the end of the stream without an error proves that nothing is missing: do not give a file its final name before.
+   * Streams the plaintext. Each volume is verified before it is passed on, so received bytes are always the beginning of the owner's
+   * file. Only an end without an error proves that nothing is missing: do not give a file its final name before that.
    */
   stream(options: StreamOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
     const stop = new AbortController();
@@ -193,12 +192,12 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
       {
         async pull(controller) {
           const { done, value } = await pieces.next();
-          // A reader may keep what it gets.
+          // Copies the piece, since a reader may keep it.
           if (value) controller.enqueue(new Uint8Array(value));
           if (done) controller.close();
         },
         async cancel(reason) {
-          // Without it, pieces.return() would wait for the volume in flight.
+          // Otherwise pieces.return() would wait for the volumes in flight.
           stop.abort(reason);
           await pieces.return();
         },
@@ -207,7 +206,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     );
   }
 
-  /** Streams without a copy: each piece, of up to PIECE_SIZE bytes, is valid until the next is requested. */
+  /** Streams without copying. Each piece has up to PIECE_SIZE bytes and is valid only until the next one is requested. */
   async *pieces(options: StreamOptions = {}): AsyncGenerator<Uint8Array, void> {
     for await (const volume of this.volumes(options)) {
       const { bytes } = volume;
@@ -219,7 +218,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     }
   }
 
-  /** Streams whole volumes in order, fetched ahead. Release each when it is no longer needed. */
+  /** Streams whole volumes in order and fetches ahead. Release each volume when it is no longer needed. */
   async *volumes(options: StreamOptions = {}): AsyncGenerator<OpenedVolume, void> {
     const { count, size } = this.layout;
     const stop = new AbortController();
@@ -240,7 +239,7 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
           flying.push(volume);
         }
         const volume = await flying[0]!;
-        flying.shift(); // now the caller has to release it
+        flying.shift(); // from here on the caller must release it
         yield volume;
       }
     } finally {
@@ -251,12 +250,12 @@ export class RemoteFile<Header extends ReadableHeader = OpenedHeader> {
     }
   }
 
-  /** Whether this is the digest of the volume that was uploaded. */
+  /** Whether this is the digest of the uploaded volume. */
   hasDigest(idx: number, digest: Bytes, signal?: AbortSignal): Promise<boolean> {
     return this.#digests.has(idx, digest, signal);
   }
 
-  /** Reads and verifies the whole file, and keeps nothing. */
+  /** Reads and verifies the whole file without keeping it. */
   async verify(options: StreamOptions = {}): Promise<void> {
     await withVolumeMemory(this.layout, options, async (parallel) => {
       for await (const volume of this.volumes({ ...options, parallel })) volume.release();

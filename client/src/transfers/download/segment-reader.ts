@@ -17,12 +17,12 @@ import { DIGEST_BYTES } from '@szafa/protocol';
 import type { VolumeDigests } from './volume-digests.ts';
 import { type ReadOptions, type VolumeFetcher, volumeChanged } from './volume-fetcher.ts';
 
-/** Segments fetched at a time while a whole volume is verified: 4 MiB. */
+/** Number of segments fetched at a time while a whole volume is verified: 4 MiB. */
 const SEGMENTS_AT_ONCE = 16;
-/** Volumes whose segment digests are kept: up to 128 KiB each. */
+/** Number of volumes whose segment digests are kept: up to 128 KiB each. */
 const MOST_KNOWN_VOLUMES = 64;
 
-/** A wanted part of a volume's plaintext: its offset, and the memory for it. */
+/** A requested part of a volume's plaintext: its offset, and the target memory. */
 export interface Part {
   from: number;
   target: Uint8Array;
@@ -31,7 +31,7 @@ export interface Part {
 interface Dependencies {
   engine: Engine;
   layout: Layout;
-  /** Whether others had the file key: then a segment proves nothing before its whole volume is verified. */
+  /** Whether others had the file key: then a segment proves nothing until its whole volume is verified. */
   isShared(): boolean;
   fetcher: VolumeFetcher;
   digests: VolumeDigests;
@@ -41,12 +41,12 @@ interface Dependencies {
 const digestAt = (digests: Uint8Array, j: number) =>
   digests.subarray(j * DIGEST_BYTES, (j + 1) * DIGEST_BYTES) as Bytes;
 
-/** Reads parts of volumes by their segments. */
+/** Reads parts of volumes segment by segment. */
 export class SegmentReader {
   readonly #deps: Dependencies;
-  /** Heads of volumes, by number. They are no secrets, but cost a request each. */
+  /** Heads of volumes by number. They are not secret, but fetching each costs a request. */
   readonly #heads = new Map<number, Uint8Array>();
-  /** Digests of the segments of volumes that were verified as a whole, by number. */
+  /** Digests of the segments of fully verified volumes, by volume number. */
   readonly #segmentDigests = new Map<number, Uint8Array>();
 
   constructor(deps: Dependencies) {
@@ -72,8 +72,8 @@ export class SegmentReader {
   }
 
   /**
-   * Reads a whole volume, a few segments at a time, compares its digest, and opens the wanted part. The caller must not use the part
-   * before this returns. Keeps the digests of the segments, so that others can be read alone later.
+   * Reads a whole volume, a few segments at a time, checks its digest, and opens the requested part. The caller must not use the part
+   * before this returns. Keeps the digests of the segments, so that later reads need only their own segments.
    */
   async #verifyWith(idx: number, part: Part, options: ReadOptions): Promise<void> {
     const { engine, layout, digests, placeOf } = this.#deps;
@@ -104,7 +104,7 @@ export class SegmentReader {
     }
   }
 
-  /** Fetches sealed segments; the head comes with the first. */
+  /** Fetches sealed segments, together with the head if the first one is included. */
   async #fetch(
     idx: number,
     first: number,
@@ -126,7 +126,7 @@ export class SegmentReader {
     };
   }
 
-  /** Opens a segment if it has wanted bytes, and copies them to the target. */
+  /** Opens a segment if it contains requested bytes, and copies those to the target. */
   async #openInto(
     idx: number,
     key: VolumeKey,
@@ -145,13 +145,13 @@ export class SegmentReader {
     target.set(wanted, Math.max(0, segment.from - from));
   }
 
-  /** Returns the key of a volume. Its head is fetched once. */
+  /** Returns the key of a volume. Fetches its head once. */
   async openHead(idx: number, options: ReadOptions = {}): Promise<VolumeKey> {
     const { engine, fetcher, placeOf } = this.#deps;
     const volume = fetcher.peek(idx);
     const head =
       this.#heads.get(idx) ??
-      // A copy: the volume will be opened in place.
+      // Copy the head, since the volume will be opened in place.
       (volume && new Uint8Array(volume.subarray(0, HEAD_BYTES))) ??
       (await fetcher.range(idx, { from: 0, to: HEAD_BYTES }, options));
     const key = await openHead(engine, placeOf(idx), head);

@@ -11,18 +11,18 @@ import {
 import type { FileRecord } from '@szafa/protocol';
 import type { OpenContext } from './context.ts';
 
-/** The part of a header that a list of versions shows. */
+/** The part of a header that a list of versions needs. */
 export type Summary = Pick<DescribedFile, 'fileId' | 'metadata'>;
 
-/** Added to the enc_params in the cache. */
+/** The member of the cached enc_params that holds the summary. */
 const KEY = 'summary';
 
 const boundTo = ({ file_id, file_name, sha256, size, chunk_count }: FileRecord) =>
   JSON.stringify([file_id, file_name, sha256, size, chunk_count, KNOWN_FIELDS]);
 
 /**
- * Adds the summary of a verified header to its enc_params, for the cache. Reading it takes a third of the time of opening the header, and
- * uploading a folder again reads thousands.
+ * Adds the summary of a verified header to its enc_params in the cache. Opening a summary takes a third of the time of opening a header,
+ * and uploading a folder again opens thousands.
  */
 export async function withSummary(
   { engine, keys }: OpenContext,
@@ -35,7 +35,7 @@ export async function withSummary(
   return { ...params, [KEY]: await sealShort(engine, key, labels.summary, padText(utf8(text))) };
 }
 
-/** Returns undefined if there is none, or it was made for another record, under another master key, or with other metadata fields. */
+/** Returns undefined if there is no summary, or if it was made for another record, master key or set of metadata fields. */
 export async function openSummary(
   { engine, keys, revs }: OpenContext,
   record: FileRecord,

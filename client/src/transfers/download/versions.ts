@@ -11,7 +11,7 @@ export interface Version {
   entry: Entry;
   /** Absent for files of other clients, and if there is a problem. */
   metadata?: Metadata;
-  /** Why it must not be used: changed, sealed with another key, or under a wrong name. */
+  /** Why the version must not be used: it was changed, sealed with another key, or has a wrong name. */
   problem?: SzafaError;
 }
 
@@ -24,8 +24,8 @@ export function isAhead({ added }: Pick<Metadata, 'added'>, now = Date.now()): b
 }
 
 /**
- * Sorts entries of one path, newest first, by their sealed metadata: order and times of the list are the server's claim. The server can
- * still withhold the newest. Files of other clients come after ours, and those with a problem last. Removed files are left out.
+ * Sorts the entries of one path by their sealed metadata, newest first: order and times of the list are only the server's claim. The
+ * server can still withhold the newest. Files of other clients come after ours, and files with a problem last. Skips removed files.
  */
 export async function versionsOf(
   context: OpenContext,
@@ -48,10 +48,10 @@ export async function versionsOf(
 
 interface Ranked {
   version: Version;
-  /** `gen`, or a negative rank. */
+  /** The sealed `gen`, or a negative rank. */
   gen: number;
   added: number;
-  /** Makes all devices choose the same of two uploads in one millisecond. */
+  /** Makes all devices order two uploads of the same millisecond alike. */
   tie: string;
 }
 

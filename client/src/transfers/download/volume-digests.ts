@@ -7,10 +7,10 @@ import { unlessAborted } from '../../pool.ts';
 export type VolumeDigests = ReturnType<typeof createDigests>;
 
 /**
- * The digests of a file's volumes, verified by `total_sha256`, which only the owner can seal. Anyone with the file key can make volumes,
- * so no byte of a volume may be used before its digest is found in this list.
+ * The digests of a file's volumes, verified by `total_sha256`, which only the owner can seal. Anyone with the file key can create
+ * volumes, so no byte of a volume may be used until its digest is found in this list.
  * @param readList fetches the list of digests
- * @param readOne reads a volume for its digest, if the server has no list
+ * @param readOne fetches a volume to compute its digest, if the server has no list
  */
 export function createDigests(
   engine: Engine,
@@ -23,7 +23,7 @@ export function createDigests(
 
   const isTotal = async (digests: Uint8Array) => (await engine.sha256(digests)).toHex() === totalSha256;
 
-  /** Reads every volume for its digest; later it is read again for its bytes. */
+  /** Fetches every volume just for its digest; their bytes are fetched again later. */
   const readAll = async (): Promise<Bytes> => {
     const digests: Bytes[] = [];
     while (digests.length < layout.count) {
@@ -45,10 +45,10 @@ export function createDigests(
     return list;
   };
 
-  /** Fetches and verifies the list, once. A file of one volume needs none. */
+  /** Fetches and verifies the list once. A file of one volume needs no list. */
   const prove = async (signal: AbortSignal | undefined): Promise<Uint8Array | undefined> => {
     if (layout.count === 1) return undefined;
-    // Without a signal, since other callers share it.
+    // Passes no signal because other callers share the result.
     proven ??= fetch().catch((error) => {
       proven = undefined;
       throw error;

@@ -5,7 +5,7 @@ import type { VolumeBytes } from '../calls.ts';
 
 type RangeOptions = VolumeOptions & { range?: ByteRange | undefined };
 
-/** Where the volumes of a file come from: the caller's account, or a share. */
+/** The source of a file's volumes: the caller's account or a share. */
 export interface VolumeReader {
   readVolume(idx: number, maxBytes: number, options?: RangeOptions): Promise<VolumeBytes>;
   /** Returns the digests of all volumes, concatenated. */
@@ -14,7 +14,7 @@ export interface VolumeReader {
 
 export interface ReadOptions {
   signal?: AbortSignal | undefined;
-  /** Called with the number of ciphertext bytes that arrived; negative if an attempt is repeated. */
+  /** Called with the number of received ciphertext bytes; negative if an attempt is repeated. */
   onBytes?: ((bytes: number) => void) | undefined;
 }
 
@@ -32,12 +32,12 @@ const wrongLength = (idx: number, cause?: unknown) =>
 export type VolumeFetcher = ReturnType<typeof createFetcher>;
 
 /**
- * Fetches sealed volumes of one file, and checks their lengths.
+ * Fetches sealed volumes of one file and checks their lengths.
  * @param first the first volume, if it came with the header
  */
 export function createFetcher(api: VolumeReader, layout: Layout, first: Uint8Array | undefined) {
   const sizeOf = (idx: number) => sealedSize(extentOf(layout, idx).length);
-  /** Returns the first volume if it came with the header and was not read yet. */
+  /** Returns the first volume if it came with the header and has not been read yet. */
   const peek = (idx: number) => (idx === 1 ? first : undefined);
 
   const read = async (idx: number, options: RangeOptions): Promise<VolumeBytes> => {
@@ -54,7 +54,7 @@ export function createFetcher(api: VolumeReader, layout: Layout, first: Uint8Arr
     sizeOf,
     peek,
 
-    /** Fetches a whole volume, into `memory` if its length is known before it arrives. */
+    /** Fetches a whole volume, into `memory` if the length is known in advance. */
     async whole(idx: number, memory: Uint8Array, options: ReadOptions = {}): Promise<Uint8Array> {
       const checkLength = (length: number) => {
         if (length !== sizeOf(idx)) throw wrongLength(idx);
@@ -69,7 +69,7 @@ export function createFetcher(api: VolumeReader, layout: Layout, first: Uint8Arr
       return body;
     },
 
-    /** Fetches a range of a volume; cuts it out if the server returns all of it. */
+    /** Fetches a range of a volume, even if the server returns the whole volume. */
     async range(idx: number, range: ByteRange, { signal, onBytes }: ReadOptions): Promise<Bytes> {
       const { from, to } = range;
       const { isRange, body } = await read(idx, { range, signal, onBytes });

@@ -4,10 +4,13 @@ import { MOST_BYTES, VolumeMemory } from '../upload/memory.ts';
 
 const PARALLEL = 4;
 
-/** Shared by all downloads that need nobody else to continue. Not by streams: their readers may wait for each other. */
+/**
+ * Shared by downloads that can always continue on their own. Streams must not use it: they depend on their readers, which may wait for
+ * each other.
+ */
 const memory = new VolumeMemory();
 
-/** Waits for the memory of `parallel` volumes, or of as many as fit, and calls `work` with their number. */
+/** Waits for the memory of `parallel` volumes, or of as many as fit, and calls `work` with that number. */
 export async function withVolumeMemory<T>(
   layout: Layout,
   { parallel = PARALLEL, signal }: { parallel?: number | undefined; signal?: AbortSignal | undefined },

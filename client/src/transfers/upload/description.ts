@@ -40,7 +40,7 @@ export function ageOf({ added = Date.now(), after = 0 }: Pick<UploadOptions, 'ad
   return { gen: Math.min(after + 1, MOST_COUNTED), added };
 }
 
-/** Describes a file to the server, which learns nothing else about it; most is sealed. */
+/** Returns the description of a file that the server gets; most of it is sealed. */
 export async function describe(
   engine: Engine,
   master: Master,
@@ -82,10 +82,10 @@ export async function describe(
   };
 }
 
-/** Returns the epoch of the master key that a description is sealed under. */
+/** Returns the epoch of the master key that sealed a description. */
 export const epochOf = ({ enc_params }: CompleteBody): number => parseHeader({ ...enc_params }).epoch;
 
-/** Throws for metadata that readers would refuse: the file could never be opened. */
+/** Throws if readers would refuse the metadata: the file could never be opened. */
 function checkOwn(metadata: Metadata): void {
   try {
     parseMetadata(metadataText(metadata));
@@ -94,7 +94,7 @@ function checkOwn(metadata: Metadata): void {
   }
 }
 
-/** Throws for a file that cannot be described, before its volumes are sent. */
+/** Throws if a file cannot be described, before any volume is sent. */
 export async function checkDescribable(
   engine: Engine,
   master: Master,

@@ -21,25 +21,25 @@ import type { TransferLocks } from './locks.ts';
 import type { VolumeRecord } from './supply.ts';
 
 /**
- * Stores unfinished transfers. Entries of uploads are sealed. Entries of downloads have the path of the file and its
- * local path in the clear, so a journal belongs on the machine that has the file. @public
+ * Stores unfinished transfers. Entries of uploads are sealed. Entries of downloads contain the path of the file and its local path in the
+ * clear, so keep a journal on the machine that has the file. @public
  */
 export interface Journal {
-  /** Returns the stored entry and all records appended to it; the end may be missing or torn after a power failure. */
+  /** Returns the stored entry with all appended records. After a power failure, the end may be missing or torn. */
   load(key: string): Promise<Uint8Array | undefined>;
   store(key: string, entry: Uint8Array): Promise<void>;
   /** Appends to an entry. Does nothing if the entry was removed. */
   append(key: string, record: Uint8Array): Promise<void>;
   remove(key: string): Promise<void>;
-  /** Lists the keys of all entries. Needed only to list unfinished transfers. */
+  /** Lists the keys of all entries. Only needed to list unfinished transfers. */
   keys?(): Promise<string[]>;
   /** Absent if no other process can share the journal. */
   locks?: TransferLocks | undefined;
 }
 
-/** What another process needs to resume an upload, apart from the volumes. */
+/** The state that another process needs to resume an upload, except the records of its volumes. */
 export interface UploadState {
-  /** Empty if a visitor does not know yet whether the server has created the transfer. */
+  /** Empty if a visitor does not know whether the server has created the transfer. */
   transferId: string;
   /** Path on the server. */
   path: string;
@@ -57,28 +57,28 @@ export interface UploadState {
 /** Fields of a header that was sealed before the first volume was sent. */
 export interface DeclaredHeader {
   gen: number;
-  /** Epoch of its master key. */
+  /** Epoch of the master key that sealed the header. */
   epoch: number;
 }
 
-/** The journal's entry of an upload. */
+/** An upload as read from the journal. */
 export interface LoggedUpload {
   state: UploadState;
-  /** By number. If two processes sealed the same volume there are two records: either may have been sent. */
+  /** Records by volume number. If two processes sealed the same volume, there are two records, and either may have been sent. */
   volumes: Map<number, VolumeRecord[]>;
-  /** The body of `complete`, if it was sent, and the `gen` in it. */
+  /** The body of `complete` and its `gen`, if it may have been sent. */
   completing?: { description: CompleteBody; gen: number } | undefined;
 }
 
 type StateJson = ReturnType<typeof stateToJson>;
 
-/** The state comes first. The other records name the file that they belong to. */
+/** A record of an entry. The state comes first; the other records name their file. */
 type RecordJson =
   | { state: StateJson }
   | { file: string; volume: number; salt: string; digest: string }
   | { file: string; complete: CompleteBody; gen: number };
 
-/** Derives the key of an entry from what identifies the transfer. */
+/** Derives the key of an entry from the values that identify the transfer. */
 export async function journalKey(
   engine: Engine,
   about: readonly (string | number | null)[],
@@ -89,10 +89,10 @@ export async function journalKey(
 export type UploadLog = ReturnType<typeof uploadLog>;
 
 /**
- * The entry of one upload in a journal. Each record is sealed under the newest master key, so neither the file key nor
- * the transfer id, a capability, is on disk. Losing records is safe: a forgotten volume is sealed again under a new salt.
+ * The entry of one upload in a journal. Each record is sealed under the newest master key, so the disk has neither the file key nor the
+ * transfer id, which grants access to the transfer. Losing records is safe: a forgotten volume is sealed again under a new salt.
  * @param masters newest first; entries from before a rekey are sealed under older ones
- * @param expected where the upload must be from and go to; the entry of another upload in its place is ignored
+ * @param expected source and target of the upload; an entry of another upload is ignored
  */
 export function uploadLog(
   journal: Journal,
@@ -127,13 +127,13 @@ export function uploadLog(
       await journal.store(key, concat(...records));
     },
 
-    /** Records a volume before it is sent. */
+    /** Records a volume. Call it before sending the volume. */
     volume: (idx: number, record: VolumeRecord) => append(volumeJson(idx, record)),
     complete: (description: CompleteBody, gen: number) => append({ file, complete: description, gen }),
     end: () => journal.remove(key),
 
     /**
-     * Returns undefined if there is no entry, or none that these keys open.
+     * Returns undefined if there is no entry that these keys open.
      * @param mend whether to repair a torn end; only for callers that will resume the upload
      */
     async load({ mend = true } = {}): Promise<LoggedUpload | undefined> {
@@ -153,7 +153,7 @@ export function uploadLog(
       if (!logged || !state) return undefined;
       if (expected && (state.place !== expected.place || state.path !== expected.path)) return undefined;
       file = toBase64Url(state.fileId);
-      // Records that are appended after a torn end could not be read.
+      // Records appended after a torn end would be unreadable.
       if (torn && mend) await rewrite(logged);
       return logged;
     },
@@ -170,12 +170,12 @@ export function uploadLog(
   return log;
 }
 
-/** Adds a record; undefined if it is invalid, since other programs with the key may write to the journal. */
+/** Adds a record. Returns undefined if it is invalid: other programs with the key may write to the journal. */
 function addRecord(logged: LoggedUpload | undefined, plain: Bytes): LoggedUpload | undefined {
   try {
     const record = JSON.parse(fromUtf8(plain)) as RecordJson;
     if ('state' in record) return logged ?? { state: stateFromJson(record.state), volumes: new Map() };
-    // Another process may have begun an upload under this key before.
+    // The record may belong to an earlier upload that another process started under this key.
     if (!logged || record.file !== toBase64Url(logged.state.fileId)) return logged;
     if ('complete' in record) {
       logged.completing = { description: record.complete, gen: record.gen };
@@ -201,7 +201,7 @@ const stateToJson = ({ transferId, path, place, identity, ...state }: UploadStat
   declared_epoch: state.declared?.epoch,
 });
 
-/** Throws for a state that nothing could be sealed or opened with. */
+/** Throws for a state with which nothing could be sealed or opened. */
 function stateFromJson({ transfer_id: transferId, path, place, identity, ...json }: StateJson): UploadState {
   if (![transferId, path, place, identity].every((text) => typeof text === 'string'))
     throw new TypeError('not the state of an upload');

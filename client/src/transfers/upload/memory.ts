@@ -1,12 +1,12 @@
-/** Limit for all volumes in flight together; a larger volume goes alone. */
+/** Limit for all volumes in flight; a larger volume is processed alone. */
 export const MOST_BYTES = 64 * 1024 * 1024;
 
 export interface MemoryLease {
-  /** Returns this many of the leased bytes, by default all that are left. */
+  /** Returns this many of the leased bytes; all remaining ones by default. */
   release(bytes?: number): void;
 }
 
-/** Bounds the memory of all uploads of a session. A lease is taken before a volume is read; first come, first served. */
+/** Limits the memory of all uploads of a session. Take a lease before reading a volume. Leases are granted in order. */
 export class VolumeMemory {
   readonly #most: number;
   #held = 0;

@@ -8,15 +8,15 @@ import type { VolumeSupply } from './supply.ts';
 
 /** @public */
 export interface UploadProgress {
-  /** Bytes of the file that the server has or that are being sent; never goes down. */
+  /** Bytes of the file that were sent or that the server has; never decreases. */
   done: number;
-  /** Bytes that the server has in whole volumes: where the upload would be resumed. */
+  /** Bytes in whole volumes that the server has: an interrupted upload resumes there. */
   stored: number;
   /** Undefined for a stream. */
   total: number | undefined;
 }
 
-/** Offers volumes to the server, which fetches them itself; see `pullHost` in `client/node`. @public */
+/** Serves volumes to the server, which fetches them itself; see `pullHost` in `client/node`. @public */
 export interface PullHost {
   serve(transferId: string, supply: VolumeSupply): Promise<PullOffer>;
 }
@@ -24,12 +24,12 @@ export interface PullHost {
 export interface PullOffer {
   baseUrl: string;
   token: string;
-  /** Returns why a volume could not be served. */
+  /** Returns the error if a volume could not be served. */
   failure(): Error | undefined;
   close(): Promise<void>;
 }
 
-/** The name of a file, its sealed metadata, and how it is sent. @public */
+/** The path of a file, its metadata, and how to send it. @public */
 export interface UploadOptions {
   /** Path from the root: `photos/2026/a.jpg`. Its directory is created if needed. */
   path: string;
@@ -39,42 +39,42 @@ export interface UploadOptions {
   nanos?: number | undefined;
   /** Media type. */
   type?: string | undefined;
-  /** Time of the upload, in milliseconds since 1970; by default now. */
+  /** Time of the upload, in milliseconds since 1970; now by default. */
   added?: number | undefined;
-  /** `gen` of the newest file of this path: this one becomes newer, whatever the clock. */
+  /** `gen` of the newest file at this path: the upload becomes newer, regardless of clocks. */
   after?: number | undefined;
-  /** Permission bits of the source; only 0o777 of them are kept. */
+  /** Permission bits of the source; only 0o777 of them are stored. */
   mode?: number | undefined;
   /** For a folder: setuid (4), setgid (2) and sticky (1). */
   special?: number | undefined;
   /** The source has holes. */
   sparse?: boolean | undefined;
-  /** The same random text for all names of one file on the disk of the source. */
+  /** A random text, the same for all hard links of one file. */
   hardlink?: string | undefined;
-  /** Path of the source, to tell it from others of the same name. */
+  /** Path of the source, to distinguish sources of the same name. */
   source?: string | undefined;
   /** Target of a symbolic link, which has no bytes. */
   link?: string | undefined;
-  /** A small picture, in a format that browsers show; a NameError if it is too large. */
+  /** A small picture in a format that browsers show. A NameError is thrown if it is too large. */
   thumbnail?: Bytes | undefined;
   volumeSize?: number | undefined;
-  /** Show the name to the server, unsealed and unverified. */
+  /** Show the name to the server: it is neither sealed nor verified. */
   plainName?: boolean | undefined;
-  /** Most volumes to send at once; on a slow connection it is one. */
+  /** Maximum number of volumes to send at once; fewer are used on a slow connection. */
   parallel?: number | undefined;
-  /** Resumes an unfinished upload with the same journal and path; a stream cannot be resumed. */
+  /** Resumes an unfinished upload with the same source and path. Streams cannot be resumed. */
   journal?: Journal | undefined;
-  /** Let the server fetch the volumes. Each is sealed twice, since the server needs all digests first. */
+  /** Let the server fetch the volumes. Each volume is sealed twice, since the server needs all digests first. */
   pull?: PullHost | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** Upload options with the directory. */
+/** Upload options with the target directory. */
 export interface PlacedOptions extends UploadOptions {
   /** null is the root. */
   dirId: number | null;
-  /** Called with the sealed thumbnail of each new description; the last one counts. */
+  /** Called with the sealed thumbnail of each new description; the last call is valid. */
   onThumbnail?: ((sealed: Bytes) => void) | undefined;
 }
 
@@ -85,11 +85,11 @@ export interface UploadResult {
   totalSha256: string;
   /** Bytes of the source that were stored. */
   size: number;
-  /** The source has become longer since. */
+  /** Whether the source has become longer since. */
   grown?: boolean | undefined;
   storedSize: number;
   volumes: number;
-  /** Volumes that the server had from an earlier attempt. */
+  /** Number of volumes that the server had from an earlier attempt. */
   resumed: number;
 }
 

@@ -1,10 +1,10 @@
 import type { UploadProgress } from './options.ts';
 
-/** Counts what the server has and what is in flight. Reported numbers never go down. */
+/** Counts bytes that the server has and bytes in flight. Reported numbers never decrease. */
 export class ProgressTracker {
   readonly #total: number | undefined;
   readonly #onProgress: ((progress: UploadProgress) => void) | undefined;
-  /** Bytes of each volume in flight, by number. */
+  /** Sent bytes of each volume in flight, by volume number. */
   readonly #moving = new Map<number, number>();
   #done = 0;
   #stored = 0;
@@ -24,7 +24,7 @@ export class ProgressTracker {
     this.#report();
   }
 
-  /** Counts sent bytes of a volume, or takes them back; a sealed volume is longer than `length`, its part of the file. */
+  /** Counts sent bytes of a volume; a negative number takes them back. A sealed volume is longer than `length`, its part of the file. */
   move(idx: number, bytes: number, length: number): void {
     const before = this.#moving.get(idx) ?? 0;
     this.#moving.set(idx, before + bytes);

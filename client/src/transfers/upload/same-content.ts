@@ -4,8 +4,8 @@ import type { ReadableHeader, RemoteFile } from '../download/remote-file.ts';
 import { paddedSource, type Source } from './source.ts';
 
 /**
- * Whether a source has the content of a file on the server. Only the salts of the volumes are fetched: sealed with them,
- * the source must give the digests of the header. @public
+ * Whether a source has the content of a file on the server. Fetches only the salts of the volumes: sealing the source with them must give
+ * the digest in the header. @public
  */
 export async function sameContent(
   remote: RemoteFile<ReadableHeader>,

@@ -1,8 +1,8 @@
 const SPAN_MS = 2_000;
 
 /**
- * Limits the volumes that are sent at once: one, plus as many bytes as the connection took in the last seconds. Volumes
- * in flight when an upload stops must be sent again, so on a slow connection several at once would only lose more.
+ * Limits the volumes sent at once to one, plus as many bytes as the connection carried in the last seconds. If an upload stops, volumes
+ * in flight must be sent again, so on a slow connection several at once would only lose more.
  */
 export class SendWindow {
   readonly #most: number;
@@ -11,7 +11,7 @@ export class SendWindow {
   #running = 0;
   /** Bytes of the volumes in flight. */
   #bytes = 0;
-  /** Bytes sent in this span, and in the one before. */
+  /** Bytes sent in the current span and in the previous one. */
   #moved = 0;
   #movedBefore = 0;
   #spanEnd: number;
@@ -22,7 +22,7 @@ export class SendWindow {
     this.#spanEnd = now() + SPAN_MS;
   }
 
-  /** Runs `work` when the window allows it, first come, first served. */
+  /** Runs `work` when the window allows it, in order of calls. */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     await new Promise<void>((start) => {
       this.#waiting.push({ bytes, start });

@@ -6,7 +6,7 @@ import type { UploadOptions } from './options.ts';
 import { ProgressTracker } from './progress.ts';
 import { SendWindow } from './send-window.ts';
 
-/** The server has other volumes of this upload: another process sent them, or the journal was restored from a copy. */
+/** The server has different volumes of this upload: another process sent them, or the journal was restored from a copy. */
 export class OtherUploadError extends SzafaError {
   override name = 'OtherUploadError';
 
@@ -26,7 +26,7 @@ export function createSender(
   const progress = new ProgressTracker(total, onProgress);
   const window = new SendWindow(parallel);
 
-  /** @param length size of its part of the file */
+  /** @param length size of the volume's part of the file */
   async function send(
     transferId: string,
     idx: number,
@@ -43,7 +43,8 @@ export function createSender(
         await writeVolume(api, transferId, idx, bytes, { signal, onBytes, sha256 });
       } catch (error) {
         if (sha256 === undefined || !hasStatus(error, 409)) throw error;
-        // 409 has several reasons. After one of the server's, such as a full disk, the upload can be resumed later.
+        // 409 has several causes. Unless the server has a different volume, the cause may pass (such as a full disk), and the upload can
+        // be resumed.
         const there = (await receivedVolumes(api, transferId, { signal })).find((one) => one.idx === idx);
         if (!there) throw error;
         if (there.sha256 === sha256) return;

@@ -1,4 +1,4 @@
-/** The steps of an upload of known size: into the caller's account, or by a visitor to the owner of a request. */
+/** The steps of an upload of known size, into the caller's account or by a visitor to a file request. */
 import { type Engine, extentOf, sealedSize } from '@szafa/format';
 import type { CompleteBody } from '@szafa/protocol';
 import type { Api } from '../../call.ts';
@@ -11,7 +11,7 @@ import type { Sender } from './sender.ts';
 import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
 
-/** How often a server may lose volumes that it had accepted. */
+/** How often to send volumes again that the server had accepted but lost. */
 const ROUNDS = 3;
 const CANCEL_MS = 5_000;
 
@@ -21,11 +21,11 @@ export interface Transfer {
   supply: VolumeSupply;
   /** Numbers of the volumes that the server has. */
   here: Set<number>;
-  /** Set if all digests and the header were sent with `init`; otherwise they follow with the volumes and at the end. */
+  /** Set if `init` has sent the header and all digests; otherwise digests are sent with the volumes, and the header at the end. */
   declared?: DeclaredHeader | undefined;
-  /** The body of `complete`; undefined until the file is described. */
+  /** The body of `complete`; undefined until the file has been described. */
   description?: CompleteBody | undefined;
-  /** The source is longer than its uploaded part. */
+  /** Whether the source is longer than the uploaded part. */
   grown: boolean;
 }
 
@@ -38,7 +38,7 @@ export const newTransfer = (transferId: string, supply: VolumeSupply): Transfer 
 
 /** An upload and its destination. */
 export interface UploadSession<Done extends object> {
-  /** Speaks for the transfer: with the token of the account, or of the visitor's upload. */
+  /** Sends the requests of the transfer, with the token of the account or of the visitor's upload. */
   api: Api;
   engine: Engine;
   memory: VolumeMemory;
@@ -48,22 +48,22 @@ export interface UploadSession<Done extends object> {
   signal: AbortSignal | undefined;
   /** Whether the header is sent with `init`. */
   declares: boolean;
-  /** Whether a file with this `gen` would be the newest of its path. */
+  /** Whether a file with this `gen` would be the newest at its path. */
   isNewest(gen: number): boolean;
-  /** Prepares `api`, and creates the transfer if the last process could not know whether it exists. */
+  /** Prepares `api`, and creates the transfer if the previous process could not know whether it exists. */
   reconnect?(state: UploadState): Promise<void>;
   /** Whether an error means that the server no longer has the transfer. */
   isGone(error: unknown, state: UploadState): boolean;
   /** Whether an error means that the transfer cannot be completed later. */
   isFinal(error: unknown): boolean;
-  /** Has the server fetch volumes itself. */
+  /** Lets the server fetch volumes itself. */
   pull?(transfer: Transfer): Promise<void>;
   complete(transfer: Transfer): Promise<Done | { received: number[] }>;
 }
 
 /**
- * Returns the upload in the journal if the source still begins with it and all volumes of the server are recorded;
- * otherwise cancels it.
+ * Resumes the upload in the journal. The source must still start with the uploaded part, and every volume on the server must be recorded.
+ * Otherwise cancels the upload and returns undefined.
  */
 export async function resumeUpload(session: UploadSession<object>): Promise<Transfer | undefined> {
   const { api, log, source, signal } = session;
@@ -73,10 +73,10 @@ export async function resumeUpload(session: UploadSession<object>): Promise<Tran
   const { identity, layout, declared } = state;
   try {
     await session.reconnect?.(state);
-    // The `gen` of a declared header is sealed: after a newer file of this path it would be an older version.
+    // The `gen` of a declared header is sealed: if the path has a newer file by now, this one would become an older version.
     const fits = declared ? session.isNewest(declared.gen) : !session.declares;
     const isSame = identity === source.identity && layout.size === source.size;
-    // The uploaded part of a file that has grown is compared with its beginning.
+    // If the file has grown, its beginning is compared with the uploaded part.
     const isUsable = fits && (isSame || source.extends?.(identity) === true);
     const transfer = isUsable ? await recall(session, logged) : undefined;
     if (transfer && (!transfer.grown || (await transfer.supply.isKept(transfer.here, signal))))
@@ -90,8 +90,8 @@ export async function resumeUpload(session: UploadSession<object>): Promise<Tran
 }
 
 /**
- * Restores a transfer. Returns undefined if the server has a volume that is not in the journal: another process sent it,
- * or the journal was restored from a copy. Then the key must not seal that volume again.
+ * Restores a transfer. Returns undefined if the server has a volume that is not in the journal: another process sent it, or the journal
+ * was restored from a copy. The key must not seal that volume again.
  */
 async function recall(
   { api, engine, source, signal, isNewest }: UploadSession<object>,
@@ -112,7 +112,7 @@ async function recall(
   return { transferId, supply, here, declared, description, grown: layout.size < source.size };
 }
 
-/** Returns the volumes that the server lacks; progress starts behind the others. */
+/** Returns the volumes that the server lacks, and starts the progress at the bytes that it has. */
 export function missingOf({ progress }: Sender, { layout }: VolumeSupply, here: Set<number>): number[] {
   const missing = [...range(1, layout.count)].filter((idx) => !here.has(idx));
   progress.begin(missing.reduce((left, idx) => left - extentOf(layout, idx).length, layout.size));
@@ -120,8 +120,8 @@ export function missingOf({ progress }: Sender, { layout }: VolumeSupply, here: 
 }
 
 /**
- * Sends the missing volumes, proves that all are of one state of the source, and completes the transfer; again if the
- * server lost volumes in the meantime.
+ * Sends the missing volumes, proves that all come from one state of the source, and completes the transfer. Repeats this if the server
+ * lost volumes in the meantime.
  */
 export async function finishUpload<Done extends object>(
   session: UploadSession<Done>,
@@ -151,7 +151,7 @@ export async function finishUpload<Done extends object>(
   }
 }
 
-/** Frees the memory of a failed transfer on the server, which would otherwise do so later. Never throws. */
+/** Cancels a failed transfer so that the server frees its space at once. Never throws. */
 export async function discardTransfer(
   { api, log }: Pick<UploadSession<object>, 'api' | 'log'>,
   transferId: string,
@@ -160,7 +160,7 @@ export async function discardTransfer(
   await cancelTransfer(api, transferId, { signal: AbortSignal.timeout(CANCEL_MS) }).catch(() => {});
 }
 
-/** Reads, seals, records and sends the missing volumes; some are sealed while others are sent. */
+/** Reads, seals, records and sends the missing volumes. Seals some while others are being sent. */
 async function sendMissing(session: UploadSession<object>, transfer: Transfer): Promise<void> {
   const { engine, memory, sender, log, signal } = session;
   const { transferId, supply, here } = transfer;

@@ -2,38 +2,38 @@ import type { ByteSource } from '@szafa/format';
 import { FileChangedError } from '../../errors.ts';
 import { BlobReader } from '../../web/blob-reader.ts';
 
-/** Bytes of known length, which can be read at any offset and do not change. @public */
+/** Bytes of known length that can be read at any offset and do not change. @public */
 export interface Source extends ByteSource {
   readonly size: number;
   /**
-   * Names the content without reading it (for a file: device, inode, size, times). An upload is resumed
-   * only for an equal identity; without one it cannot be resumed.
+   * Identifies the content without reading it (for a file: device, inode, size, times). An upload is resumed only if the identity is the
+   * same; without one it cannot be resumed.
    */
   readonly identity?: string | undefined;
-  /** A path or file name; together with the target path it identifies an unfinished upload. */
+  /** A path or file name. Together with the target path it identifies an unfinished upload. */
   readonly place?: string | undefined;
-  /** Called when an upload begins: fixes size and identity. */
+  /** Called when an upload starts: fixes size and identity. */
   begin?(): void;
-  /** Reads exactly `length` bytes into memory that the caller may keep. @throws FileChangedError if they are gone */
+  /** Reads exactly `length` bytes into memory that the caller may keep. @throws FileChangedError if the source has become shorter */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** @throws FileChangedError, with the kind of change, if the source has changed since it was opened */
   check(): Promise<void>;
-  /** Whether the source of this identity may be the beginning of this one: the same file, shorter. */
+  /** Whether the source with this identity may be the beginning of this one: the same file, but shorter. */
   extends?(identity: string): boolean;
   close?(): Promise<void>;
 }
 
-/** Bytes in memory, which must not change. @public */
+/** A source of bytes in memory, which must not change. @public */
 export function bytesSource(bytes: Uint8Array): Source {
   return {
     size: bytes.length,
-    // A copy, whatever kind of array it is: `slice` of Node's Buffer gives the caller's own memory away.
+    // Always copies: `slice` of Node's Buffer would expose the caller's memory.
     read: async (offset, length) => new Uint8Array(bytes.subarray(offset, offset + length)),
     check: async () => {},
   };
 }
 
-/** Appends zeros up to this size. */
+/** Appends zeros up to the padded size. */
 export function paddedSource(source: Source, padded: number): Source {
   if (padded === source.size) return source;
   return {
@@ -48,7 +48,7 @@ export function paddedSource(source: Source, padded: number): Source {
   };
 }
 
-/** A Blob, or a File of a browser, whose name, size and time identify it for resuming. @public */
+/** A Blob or a browser's File. A File can be resumed: its name, size and time identify it. @public */
 export class BlobSource implements Source {
   readonly blob: Blob;
   readonly identity: string | undefined;
@@ -78,7 +78,7 @@ export class BlobSource implements Source {
     return bytes;
   }
 
-  /** Reads into this memory, which is returned as another buffer; fastest in order. */
+  /** Reads into `memory`, which is detached and returned as a new buffer. Fastest if offsets are in order. */
   async readInto(memory: ArrayBuffer, offset: number, length: number): Promise<ArrayBuffer> {
     try {
       return await this.#reader.read(offset, length, memory);
@@ -88,7 +88,7 @@ export class BlobSource implements Source {
   }
 
   async check(): Promise<void> {
-    // Browsers notice a change only when they begin to read.
+    // Browsers detect a change only when a read starts.
     if (this.size > 0) await this.read(this.size - 1, 1);
   }
 

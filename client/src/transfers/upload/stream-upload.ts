@@ -18,12 +18,12 @@ import { discardTransfer } from './session.ts';
 import { type ByteStream, streamReader } from './stream.ts';
 import { completeUpload, sendWhole, WHOLE_BYTES } from './upload.ts';
 
-/** Bytes of one stream that are read and not sealed: four volumes of the usual size, or one of those after number 1,000. */
+/** Limit of bytes that are read but not sealed yet: four volumes of the default size. One larger volume is allowed. */
 const MOST_UNSEALED = 32 * 1024 * 1024;
 
 /**
- * Seals and uploads a stream as it arrives: a volume is sealed when bytes behind it, or the end, were read, and sent while
- * the next ones are read. A failed upload cannot be resumed, and is cancelled.
+ * Seals and uploads a stream as it arrives. A volume is sealed once it is known whether more bytes follow, and sent while the next ones
+ * are read. A failed upload cannot be resumed, and is cancelled.
  */
 export async function uploadStream(
   context: UploadContext,
@@ -50,14 +50,14 @@ export async function uploadStream(
   let whole: UploadResult | undefined;
   const file = () => ({ layout: layoutWith(sizes, size), secrets, digests });
 
-  /** Creates the transfer when the first volume is sealed. */
+  /** Creates the transfer on the first call, once a volume is sealed. */
   const begun = () => {
     const body = { streamed: true, dir_id: options.dirId } as const;
     transfer ??= api.call('init', { body, signal }).then(({ transfer_id }) => transfer_id);
     return transfer;
   };
 
-  /** The lease covers the plaintext and the sealed volume. */
+  /** Seals and sends one volume. The lease covers the plaintext and the sealed volume. */
   const sendVolume = async (
     idx: number,
     bytes: Bytes,
@@ -87,7 +87,7 @@ export async function uploadStream(
     }
   };
 
-  /** Reads to the end. When this settles, nothing is being sent. */
+  /** Reads and sends the whole stream. After this settles, nothing is being sent. */
   const sendAll = async (): Promise<void> => {
     const sending = new Set<Promise<void>>();
     const fail = (error: unknown) => stop.abort(error);
@@ -103,7 +103,7 @@ export async function uploadStream(
         const part = await reader.read(length);
         const plain = part.bytes.length;
         unsealed += plain;
-        // Leased only now: a stream that waits for its writer would block all other uploads.
+        // Take the lease only after reading: a stream that waits for its writer would block all other uploads.
         const lease = await memory.take(plain + sealedSize(plain));
         size += plain;
         isLast = part.isLast;
@@ -119,7 +119,7 @@ export async function uploadStream(
   };
 
   try {
-    // Before waiting for the first byte.
+    // Fail before waiting for the first byte.
     await checkDescribable(engine, await keys.current(signal), { layout: longest, secrets }, placed);
     sender.progress.begin(0);
     await sendAll();

@@ -2,14 +2,14 @@ import { type Bytes, EMPTY } from '@szafa/format';
 import { unlessAborted } from '../../pool.ts';
 import type { Source } from './source.ts';
 
-/** Bytes of unknown length, which can be read once. @public */
+/** Bytes of unknown length that can be read once. @public */
 export type ByteStream = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
 
 export function isStream(source: Source | ByteStream): source is ByteStream {
   return Symbol.asyncIterator in source || 'getReader' in source;
 }
 
-/** By its reader if there is one: in WebKit, and so in Safari, streams cannot be iterated. */
+/** Uses the stream's reader if it has one: WebKit, and so Safari, cannot iterate streams. */
 function partsOf(stream: ByteStream) {
   if ('getReader' in stream) {
     const reader = stream.getReader();
@@ -19,7 +19,7 @@ function partsOf(stream: ByteStream) {
   return { next: () => iterator.next(), stop: async () => iterator.return?.() };
 }
 
-/** Cuts a stream into parts of given lengths, and tells whether anything follows each. */
+/** Splits a stream into parts of given lengths, and reports whether each is the last. */
 export function streamReader(stream: ByteStream, signal: AbortSignal) {
   const parts = partsOf(stream);
   let rest: Uint8Array = EMPTY;
@@ -38,7 +38,7 @@ export function streamReader(stream: ByteStream, signal: AbortSignal) {
   return {
     /** Reads `length` bytes into new memory; fewer only at the end. */
     async read(length: number): Promise<{ bytes: Bytes; isLast: boolean }> {
-      // Without memory for bytes that may never come.
+      // Allocate nothing for bytes that may never come.
       if (!(await more())) return { bytes: EMPTY, isLast: true };
       const bytes = new Uint8Array(length);
       let at = 0;
@@ -52,7 +52,7 @@ export function streamReader(stream: ByteStream, signal: AbortSignal) {
       return { bytes: at === length ? bytes : bytes.slice(0, at), isLast };
     },
 
-    /** Ends the stream. Does not wait for it, since its writer may be waiting too. */
+    /** Stops the stream without waiting for it, since its writer may be waiting too. */
     stop(): void {
       if (!ended) parts.stop().catch(() => {});
     },

@@ -13,7 +13,7 @@ import { FileChangedError } from '../../errors.ts';
 import { concurrencyFor, forEach, range } from '../../pool.ts';
 import type { Source } from './source.ts';
 
-/** With the salt a volume is sealed again; with the digest it is recognized. */
+/** Describes a sealed volume: the salt is needed to seal it again, and the digest to recognise it. */
 export interface VolumeRecord {
   salt: Bytes;
   digest: Bytes;
@@ -24,13 +24,13 @@ export interface SupplyOptions {
   source: Source;
   layout: Layout;
   secrets: FileSecrets;
-  /** Volumes that were sealed under these secrets before, by number. */
+  /** Volumes that were already sealed under these secrets, by number. */
   records?: ReadonlyMap<number, VolumeRecord> | undefined;
 }
 
 /**
- * Seals the volumes of one upload, and enforces the rule of the format: a volume has a salt of its own, or is identical to
- * the one that was sealed with this salt before. @public
+ * Seals the volumes of one upload. Enforces a rule of the format: a volume gets a new salt unless it is identical to the one sealed with
+ * the same salt before. @public
  */
 export class VolumeSupply {
   readonly layout: Layout;
@@ -48,12 +48,12 @@ export class VolumeSupply {
     this.#source = source;
   }
 
-  /** The digests of all volumes; each must have been sealed. */
+  /** The digests of all volumes. Every volume must have been sealed. */
   get digests(): Bytes[] {
     return Array.from({ length: this.layout.count }, (_, at) => this.records.get(at + 1)!.digest);
   }
 
-  /** Seals a volume to be sent. The caller has to release it. */
+  /** Seals a volume for sending. The caller must release it. */
   take(idx: number): Promise<SealedVolume> {
     return this.#seal(idx);
   }
@@ -78,8 +78,8 @@ export class VolumeSupply {
   }
 
   /**
-   * Proves that all volumes are of one state of the source, and returns whether the source has grown since. If times and
-   * size do not prove it, every volume is read a second time, after all were read once, and must be identical.
+   * Proves that all volumes come from one state of the source. Returns whether the source has grown since. If times and size do not prove
+   * it, reads every volume a second time, and requires identical bytes.
    */
   async confirm(signal: AbortSignal | undefined): Promise<boolean> {
     try {
@@ -92,7 +92,7 @@ export class VolumeSupply {
     }
   }
 
-  /** Seals volumes only for their digests. @throws FileChangedError if one differs from before */
+  /** Seals volumes just to compute their digests. @throws FileChangedError if one differs from before */
   async digest(volumes: Iterable<number>, signal: AbortSignal | undefined): Promise<void> {
     const parallel = concurrencyFor(largestVolume(this.layout), this.#engine.parallel);
     await forEach(volumes, parallel, async (idx) => {
@@ -112,7 +112,7 @@ export class VolumeSupply {
     }
   }
 
-  /** Ends the use of the key: after a change of the source, nothing more may be sealed under it. */
+  /** Destroys the file key: after a change of the source, nothing more may be sealed under it. */
   burn(): void {
     this.#burnt = true;
     this.secrets.fileKey.fill(0);

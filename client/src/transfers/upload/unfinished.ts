@@ -15,7 +15,7 @@ export interface UnfinishedUpload {
 export interface Unfinished extends UnfinishedUpload {
   place: string;
   size: number;
-  /** Bytes that the server has; undefined if the upload is gone there and has to start again. */
+  /** Bytes that the server has; undefined if the server no longer has the upload, which must then start again. */
   stored?: number;
 }
 
@@ -33,7 +33,7 @@ export async function openLog(
   return uploadLog(journal, key, engine, await masterKeys(context, signal), { place, path });
 }
 
-/** Lists the unfinished uploads of this account; entries that its keys do not open belong to others. */
+/** Lists the unfinished uploads of this account. Skips entries that its keys do not open: they belong to other accounts. */
 export async function listUnfinished(
   context: UploadContext,
   journal: Journal,
@@ -62,7 +62,7 @@ export async function storedOf(
   return (logged && (await storedBytes(context.api, logged, signal))) ?? 0;
 }
 
-/** Counts the recorded volumes that the server has; undefined if it no longer has the transfer. */
+/** Returns the bytes of recorded volumes that the server has; undefined if it no longer has the transfer. */
 export async function storedBytes(
   api: Api,
   { state: { transferId, layout }, volumes }: LoggedUpload,
@@ -78,7 +78,7 @@ export async function storedBytes(
   }
 }
 
-/** Cancels an unfinished upload, on the server and in the journal. */
+/** Cancels an unfinished upload on the server, then removes it from the journal. */
 export async function cancelUpload(
   context: UploadContext,
   journal: Journal,
@@ -88,6 +88,6 @@ export async function cancelUpload(
   const log = await openLog(context, journal, unfinished, signal);
   const logged = await log.load();
   if (logged) await cancelTransfer(context.api, logged.state.transferId, { signal });
-  // Last: without the entry, a failed cancellation could not be repeated.
+  // Removed last: without the entry, a failed cancellation could not be repeated.
   await log.end();
 }

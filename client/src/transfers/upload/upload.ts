@@ -30,14 +30,14 @@ import type { Source } from './source.ts';
 import { VolumeSupply } from './supply.ts';
 import { openLog } from './unfinished.ts';
 
-/** How often an upload starts again after it met volumes of another one. */
+/** How often to start an upload again after a conflict with another one. */
 const ATTEMPTS = 3;
-/** Larger files begin with `init`: they may be refused before they are sent, and can be resumed. */
+/** Larger files start with `init`: the server can then refuse them before they are sent, and they can be resumed. */
 export const WHOLE_BYTES = 1024 * 1024;
 
 type StoredFile = Pick<UploadResult, 'fileId' | 'totalSha256' | 'storedSize' | 'volumes'>;
 
-/** Seals and uploads a source of known length: each volume is read, sealed, recorded and sent. */
+/** Seals and uploads a source of known length. Resumes an upload in the journal if possible. */
 export async function uploadFile(
   context: UploadContext,
   source: Source,
@@ -104,7 +104,7 @@ export async function uploadFile(
     try {
       return resumed ? await finishUpload(session, resumed) : await start();
     } catch (error) {
-      // The source changed although its identity did not. Under a new key it can be uploaded as it is now.
+      // The source changed although its identity did not. It can be uploaded in its new state under a new key.
       const changed = error instanceof FileChangedError && resumed !== undefined;
       if (!changed && !(error instanceof OtherUploadError)) throw error;
       if (attempt === ATTEMPTS) throw error;
@@ -126,7 +126,7 @@ async function createTransfer(
   return newTransfer((await api.call('init', { body, signal })).transfer_id, supply);
 }
 
-/** Creates a transfer with all digests, which means sealing every volume once more than it is sent. */
+/** Creates a transfer with all digests. Seals every volume once more than it is sent. */
 async function declareTransfer(
   { api, engine, keys }: UploadContext,
   supply: VolumeSupply,
@@ -144,7 +144,7 @@ async function declareTransfer(
   return { ...newTransfer(transfer_id, supply), declared, description };
 }
 
-/** Makes a transfer a file. If volumes are missing, returns the numbers of those that the server has. */
+/** Turns a transfer into a file. If volumes are missing, returns the numbers of those that the server has. */
 export async function completeUpload(
   { api, engine, keys }: UploadContext,
   options: PlacedOptions,
@@ -154,19 +154,19 @@ export async function completeUpload(
   const { signal } = options;
   const { transferId, supply, declared } = transfer;
   const { layout } = supply;
-  // A header under an earlier master key would be refused once the rekey is done.
+  // Once the rekey is finished, readers would refuse a header under an earlier master key.
   const master = await keys.current(signal);
   if (declared && declared.epoch < master.epoch)
     throw new OtherUploadError('the keys of this account have changed since the upload began');
   if (!declared && (!transfer.description || epochOf(transfer.description) < master.epoch)) {
     const age = ageOf(options);
     transfer.description = await describe(engine, master, supply, age, options);
-    // A repeated `complete`, even by another process, must send the same, and then gets the same file.
+    // A repeated `complete`, even by another process, must send the same description, and then gets the same file.
     await log?.complete(transfer.description, age.gen);
   }
   const body = declared ? undefined : transfer.description;
   const answer = await completeTransfer(api, transferId, body, { signal }).catch((error: unknown) => {
-    // Another process has completed it as a different file. Other refusals have a status.
+    // Another process has completed the transfer as a different file. Other refusals have a status.
     if (declared || !hasStatus(error, 409) || 'status' in error.body) throw error;
     throw new OtherUploadError('the server has completed this upload as another file', { cause: error });
   });
@@ -176,7 +176,7 @@ export async function completeUpload(
   return { fileId, totalSha256: total, storedSize: storedSize(layout), volumes: layout.count };
 }
 
-/** Sends a file of one volume in one request; returns undefined if the server does not know this request. */
+/** Sends a file of one volume in one request. Returns undefined if the server does not support this request. */
 export async function sendWhole(
   { api, engine, keys, headers }: UploadContext,
   file: SealedFile,
@@ -201,7 +201,7 @@ export async function sendWhole(
   return { fileId, totalSha256: sha256, size, storedSize: file_size, volumes: 1, resumed: 0 };
 }
 
-/** Lets the server fetch the missing volumes. Those that it still lacks afterwards are sent. */
+/** Lets the server fetch the missing volumes. The caller sends those that it still lacks afterwards. */
 async function pullMissing(
   { api, sender, signal }: UploadSession<StoredFile>,
   transfer: Transfer,
@@ -231,7 +231,7 @@ async function pullMissing(
   transfer.here = new Set(await receivedNumbers(api, transferId, { signal }));
 }
 
-/** For a check in the middle: whether the bytes are still there is verified at the end. */
+/** Ignores changes that may have kept the bytes, for a check during an upload: the final check decides. */
 function unlessKept(error: unknown): void {
   if (!(error instanceof FileChangedError && error.mayBeKept)) throw error;
 }

@@ -34,7 +34,7 @@ export async function shareWith(
   const to = await contacts.trusted(username, options.signal);
   const share = await createShare(context, items, options, async ({ id, ...about }) => {
     const letter = await sealLetter(engine, { shareId: id, from, to }, { ...about, made: Date.now() });
-    // Shows the server which keys the letter is for.
+    // Tells the server which keys the letter was sealed for.
     const identity = (await engine.sha256(utf8(to.text))).toHex();
     return {
       request: { to: { username: to.username, letter: toBase64Url(letter), identity } },
@@ -44,28 +44,28 @@ export async function shareWith(
   return share.id;
 }
 
-/** What another account shares with this one. @public */
+/** A share that this account has received from another one. @public */
 export class ReceivedShare {
   readonly id: string;
-  /** The owner, by the server's word; signed by that account unless there is a problem. */
+  /** The owner that the server names. The letter proves it unless there is a problem. */
   readonly from: string;
-  /** The owner's name for it: clean it with `displayName` before use. */
+  /** The owner's name for the share: sanitise it with `displayName` before use. */
   readonly title: string;
   /** Bytes of all files. */
   readonly size: number;
-  /** When the owner made it, signed; undefined if there is a problem. */
+  /** When the owner created the share, by the signed letter; undefined if there is a problem. */
   readonly madeAt: string | undefined;
   /** Whether the owner's fingerprint was compared. */
   readonly verified: boolean;
-  /** When the server received it. */
+  /** When the server received the share. */
   readonly createdAt: string;
   readonly expiresAt: string | null;
-  /** Null: any number. */
+  /** Null means unlimited. */
   readonly downloadsLeft: number | null;
   readonly files: number;
   /** Number of files that are deleted or in the owner's trash. */
   readonly missing: number;
-  /** Why it cannot be trusted and does not open. */
+  /** Why the share cannot be trusted and does not open. */
   readonly problem: SzafaError | undefined;
   readonly #context: OpenContext;
   readonly #key: LinkKey | undefined;
@@ -94,7 +94,7 @@ export class ReceivedShare {
 
   /**
    * Opens the files.
-   * @param options.ticket of an earlier download: it still opens a share that is used up
+   * @param options.ticket the ticket of an earlier download, which still opens a share whose downloads are used up
    */
   async open({ ticket, signal }: CallOptions & { ticket?: string | undefined } = {}): Promise<OpenedLink> {
     const { api, engine } = this.#context;
@@ -114,7 +114,7 @@ export class ReceivedShare {
   }
 }
 
-/** See `Szafa.sharedWithMe`. Sorted by the signed time; shares with a problem come last. */
+/** See `Szafa.sharedWithMe`. Sorts by the signed time, latest first; shares with a problem come last. */
 export async function listReceived(context: Context, signal?: AbortSignal): Promise<ReceivedShare[]> {
   const { api, contacts } = context;
   const answers = (await api.call('listReceived', { signal })).shares;

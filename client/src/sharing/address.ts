@@ -21,7 +21,7 @@ export type LinkAddress = Address<LinkKey>;
 /** The parts of a request's link. @public */
 export type RequestAddress = Address<RequestKey>;
 
-/** Addresses of the form `{server}/{letter}/{id}#{key}`. The part after the `#` is never sent to a server. */
+/** Addresses of the form `{server}/{letter}/{id}#{key}`. The part after the `#` never reaches a server. */
 class AddressKind<Key> {
   readonly #letter: string;
   readonly #chars: number;

@@ -1,4 +1,4 @@
-/** The public keys of other accounts, pinned when they are first seen. */
+/** The public keys of other accounts, pinned on first contact. */
 import {
   type Bytes,
   bytesOf,
@@ -12,23 +12,23 @@ import { cleanUsername, isUsername } from '@szafa/protocol';
 import { ApiError, ContactChangedError, SzafaError, TamperedError } from '../errors.ts';
 import type { OpenContext } from '../transfers/download/context.ts';
 
-/** What a client remembers of another account. @public */
+/** The remembered keys of another account. @public */
 export interface ContactPin {
-  /** SHA-256 over its names and keys, in hex; the fingerprint shows it. */
+  /** SHA-256 over names and keys of the account, in hex; the fingerprint shows it. */
   digest: string;
-  /** Two people have compared the fingerprint. */
+  /** Whether two people have compared the fingerprint. */
   verified: boolean;
 }
 
-/** Stores the contacts of one account. Holds no secret, and must survive a logout. @public */
+/** Stores the contacts of one account. Contains no secret, and must survive a logout. @public */
 export interface ContactStore {
   load(contact: string): Promise<ContactPin | undefined>;
-  /** Stores a pin if there is none, and returns the stored one. */
+  /** Stores a pin unless there is one already, and returns the stored pin. */
   saveFirst(contact: string, pin: ContactPin): Promise<ContactPin>;
   save(contact: string, pin: ContactPin): Promise<void>;
 }
 
-/** Stores by account and server id, which is the same at every address of a server. @public */
+/** Contact stores by account and service id, which is the same at every address of a server. @public */
 export interface ContactStores {
   of(username: string, serviceId: string): ContactStore;
 }
@@ -36,9 +36,9 @@ export interface ContactStores {
 /** @public */
 export interface Contact {
   username: string;
-  /** Of the keys that the server returns now: 60 digits in groups of five. */
+  /** Fingerprint of the keys that the server returns now: 60 digits in groups of five. */
   fingerprint: string;
-  /** `known`: seen before or now; `verified`: compared; `changed`: different keys than before. */
+  /** `known`: pinned, but not compared; `verified`: compared; `changed`: the keys differ from the pinned ones. */
   state: 'known' | 'verified' | 'changed';
 }
 
@@ -66,8 +66,8 @@ const noSuch = (username: string, cause?: unknown) =>
   });
 
 /**
- * Trusts and pins the keys of an account when they are first seen, and refuses other keys from then on until somebody has compared them.
- * Comparing also exposes a server that lied from the beginning.
+ * Trusts and pins the keys of an account on first contact, and then refuses other keys until someone has compared them. Comparing also
+ * exposes a server that lied from the beginning.
  */
 export class Contacts {
   readonly #context: Context;
@@ -84,7 +84,7 @@ export class Contacts {
   }
 
   /**
-   * Returns the keys of an account, and pins them if they were never seen; `text` is the server's answer.
+   * Returns the keys of an account, and pins them on first contact. `text` is the server's answer.
    * @throws ContactChangedError
    */
   async trusted(username: string, signal?: AbortSignal): Promise<Identity & { text: string }> {
@@ -94,13 +94,13 @@ export class Contacts {
     return identity;
   }
 
-  /** Like `trusted`, for keys that came with a share. */
+  /** Like `trusted`, for keys that arrived with a share. */
   async received(
     username: string,
     document: string,
     signal?: AbortSignal,
   ): Promise<{ identity: Identity; verified: boolean }> {
-    // A look-alike letter would make a stranger look like a friend.
+    // A look-alike character could make a stranger look like a friend.
     if (!isUsername(username))
       throw new TamperedError('identity', 'the server returned a name that no account can have');
     const identity = await this.#parse(username, document, signal);
@@ -109,7 +109,7 @@ export class Contacts {
     return { identity, verified: pin.verified };
   }
 
-  /** Returns the keys to compare, and pins them: what people compare is then what is used. */
+  /** Returns the keys to compare, and pins them, so that the compared keys are the ones used later. */
   async show(username: string, signal?: AbortSignal): Promise<Contact> {
     const identity = await this.#find(cleanUsername(username), signal);
     const { pin, isSame } = await this.#pinned(identity, signal);
@@ -117,7 +117,7 @@ export class Contacts {
     return { username: identity.username, fingerprint: fingerprintText(identity), state };
   }
 
-  /** Returns the pinned keys without a request; undefined if there are none. */
+  /** Returns the pinned keys without a request; undefined if there is no pin. */
   async remembered(name: string): Promise<Contact | undefined> {
     const username = cleanUsername(name);
     const pin = await (await this.#store(undefined)).load(username);
@@ -154,7 +154,7 @@ export class Contacts {
     return { username, fingerprint: fingerprintText(identity), state: 'verified' };
   }
 
-  /** Returns the pin; these keys become the pin if there is none. */
+  /** Returns the pin of an account. If there is none, pins these keys. */
   async #pinned(
     identity: Identity,
     signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** Files that came by file requests: they are listed, accepted or deleted. */
+/** Lists, accepts and deletes files that arrived through file requests. */
 import {
   defined,
   fileIdIn,
@@ -24,11 +24,11 @@ import type { VolumeAnswer } from '../transfers/calls.ts';
 import { checkRecord, readHead } from '../transfers/download/open-file.ts';
 import { listRequests } from './requests.ts';
 
-/** A file that came by a request and was not accepted yet. Name, time and type are the visitor's claim. @public */
+/** A file that arrived through a request and was not accepted yet. Name, time and type are the visitor's claim. @public */
 export interface Delivery {
   fileId: string;
   requestId: string;
-  /** The last part of the visitor's name for it, cleaned. */
+  /** The last segment of the visitor's name, sanitised. */
   name: string;
   /** Bytes of the file; of its stored form if there is a problem. */
   size: number;
@@ -38,26 +38,26 @@ export interface Delivery {
   /** The folder of its request; undefined if the request is gone. */
   folder?: string;
   record: FileRecord;
-  /** SHA-256 of the visitor's header, in hex: it differs once the delivery is accepted. Absent if the header could not be read. */
+  /** SHA-256 of the visitor's header, in hex; accepting the delivery replaces that header. Absent if the header could not be read. */
   sealed?: string;
-  /** Why it cannot be accepted. */
+  /** Why the delivery cannot be accepted. */
   problem?: SzafaError;
 }
 
 /** @public */
 export interface TakeOverOptions extends TreeOptions {
-  /** Where it goes instead of the folder of its request. */
+  /** The target folder; the folder of its request by default. */
   folder?: string | undefined;
-  /** For several calls with one tree: the paths given since the tree was read. This call adds its own. */
+  /** Paths assigned since `tree` was read. Pass the same set to several calls with one tree; each call adds its path. */
   given?: Set<string> | undefined;
-  /** For several calls: the result of `Szafa.sealedIds`. This call adds its own. */
+  /** The result of `Szafa.sealedIds`. Pass the same set to several calls; each call adds its id. */
   sealedIds?: Set<string> | undefined;
 }
 
 const PARALLEL = 8;
 /** The `rev` of a delivery; the accepted file has the next one. */
 const DELIVERED_REV = 1;
-/** The longest media type (RFC 6838). */
+/** A media type of the longest allowed length (RFC 6838). */
 const MEDIA_TYPE = /^[\x20-\x7e]{1,127}$/;
 
 /** See `Szafa.deliveries`. */
@@ -82,7 +82,8 @@ export async function listDeliveries(context: TreeContext, signal?: AbortSignal)
   });
   const listed = deliveries.filter((delivery) => delivery !== undefined);
   if (doubtful.size === 0) return listed;
-  // Accepted since the list was read, unless a visitor wrote such a header: then the server still has it under its name.
+  // These headers look accepted. Unless a visitor wrote such a header, the file was accepted since the list was read, and a new list has
+  // it under another name.
   const still = new Set((await arrived()).map(({ file_id }) => file_id));
   return listed.filter(({ fileId }) => !doubtful.has(fileId) || still.has(fileId));
 }
@@ -93,7 +94,7 @@ interface Arrived {
   serviceId: string;
 }
 
-/** Returns undefined if it is gone. Adds its id to `doubtful` if its header looks like that of an accepted file. */
+/** Returns undefined if the delivery is gone. Adds its id to `doubtful` if its header looks like that of an accepted file. */
 async function deliveryOf(
   context: TreeContext,
   arrived: Arrived,
@@ -113,13 +114,13 @@ async function deliveryOf(
   } catch (error) {
     if (!(error instanceof SzafaError) || error.code === 'network') throw error;
     if (hasStatus(error, 404)) return undefined;
-    // A delivery that the server cannot read does not hide the others; any other answer is about the caller.
+    // A delivery that the server fails to read must not hide the others. Any other refusal concerns the caller.
     if (error instanceof ApiError && error.kind !== 'server') throw error;
     return { ...facts, name: record.file_name, size: record.size, problem: error };
   }
 }
 
-/** Opens the visitor's header and compares it with the record. The file key is in the clear. */
+/** Opens the visitor's header and compares it with the record. Returns the file key in the clear. */
 async function openArrived(
   context: TreeContext,
   { record, requestId: id, serviceId }: Arrived,
@@ -142,20 +143,20 @@ async function openArrived(
   throw refused;
 }
 
-/** Throws if this device has seen the file accepted: the server shows an old header. */
+/** Throws if this device has seen the file accepted: the server then returns an old header. */
 async function requireNotTaken({ revs }: TreeContext, fileId: string): Promise<void> {
   const older = await revs?.check(fileId, DELIVERED_REV);
   if (older) throw older;
 }
 
-/** A delivery that is gone was accepted or deleted by another device. */
+/** Converts a 404 to a ConflictError: another device has accepted or deleted the delivery. */
 const orConflict =
   ({ name }: Delivery) =>
   (error: unknown): never => {
     throw hasStatus(error, 404) ? new ConflictError([name]) : error;
   };
 
-/** Returns the header; throws a ConflictError if another device has accepted or deleted the delivery. */
+/** Returns the header of a delivery. Throws a ConflictError if another device has accepted or deleted it. */
 async function stillDelivered(
   context: TreeContext,
   delivery: Delivery,
@@ -163,13 +164,14 @@ async function stillDelivered(
 ): Promise<VolumeAnswer> {
   const { fileId, name, sealed } = delivery;
   const head = await readHead(context.api, fileId, signal).catch(orConflict(delivery));
-  // Headers of accepted files have this field. A visitor may have written it, but then the header is the listed one.
+  // Accepted files have this field in their headers. A visitor may have written it too, but then the header is unchanged since it was
+  // listed.
   if ('szafa' in head.encParams && (await digestOf(context, head)) !== sealed)
     throw new ConflictError([name]);
   return head;
 }
 
-/** See `Szafa.sealedIds`. The headers are not opened; a server that lists no headers has none to compare. */
+/** See `Szafa.sealedIds`. Does not open the headers. Finds nothing on a server that does not list headers. */
 export async function listSealedIds({ api }: TreeContext, signal?: AbortSignal): Promise<Set<string>> {
   const ids = new Set<string>();
   for (const route of ['listFiles', 'listTrash'] as const) {
@@ -181,16 +183,16 @@ export async function listSealedIds({ api }: TreeContext, signal?: AbortSignal):
   return ids;
 }
 
-/** Visitors choose no folder, and no characters that a terminal or a disk would misread. */
+/** Returns a safe name without folders: visitors must not choose a folder, or characters that a terminal or a disk would misread. */
 const nameOf = ({ name }: SharedFile): string => safeSegments(name).at(-1)!;
 
-/** Returns the visitor's other claims. Drops a type that no program writes, or that is not a file's. */
+/** Returns the visitor's other claims. Drops a malformed type, and types of folders and other special files. */
 function claimsOf({ mtime, type }: SharedFile): { mtime?: number; type?: string } {
   const isKept = type !== undefined && MEDIA_TYPE.test(type) && !type.startsWith('inode/');
   return defined({ mtime, type: isKept ? type : undefined });
 }
 
-/** See `Szafa.takeOver`. If its path is taken, it gets a number after its name. */
+/** See `Szafa.takeOver`. Appends a number to the name if the path is taken. */
 export async function takeOver(
   context: TreeContext,
   delivery: Delivery,
@@ -205,7 +207,7 @@ export async function takeOver(
   const file = await openArrived(context, { record, requestId, serviceId }, head, signal);
   const sealedId = toBase64Url(file.fileId);
   const sealedIds = options.sealedIds ?? (await listSealedIds(context, signal));
-  // Visitors choose the id, and header keys derive from it: two files must not have the same.
+  // Visitors choose the id, and header keys derive from it, so two files must not have the same id.
   if (sealedIds.has(sealedId))
     throw new TamperedError('delivery', 'this account already has a file with the id that the visitor chose');
   const tree = options.tree ?? (await context.tree({ signal }));
@@ -219,7 +221,7 @@ export async function takeOver(
     ...(layout.padded !== layout.size && { padded: layout.padded }),
     ...claimsOf(file),
     source: `request/${requestId}`,
-    // The visitor has the key.
+    // The visitor has the file key.
     shared: true as const,
   };
   const binding = { totalSha256, storedSize: record.size, count: record.chunk_count };
@@ -234,7 +236,7 @@ export async function takeOver(
   const changed = await renameFiles(api, { files: [renamed] }, { signal });
   if (changed.length > 0) {
     const now = await readHead(api, fileId, signal).catch(orConflict(delivery));
-    // After a lost answer the new header is there.
+    // If only the answer was lost, the server already has the new header.
     if (now.encParamsText !== renamed.enc_params) throw new ConflictError([delivery.name]);
   }
   given?.add(path);
@@ -253,7 +255,7 @@ export async function dropDelivery(
   const { fileId, name } = delivery;
   const seen = await stillDelivered(context, delivery, signal);
   await requireNotTaken(context, fileId);
-  // Through the trash, where no device can accept it. If one has done so before, the file is restored.
+  // Moves the file to the trash first, where no device can accept it. If a device accepted it just before, the file is restored.
   if ((await trashFiles(api, 'trashFiles', [fileId], { signal })).length > 0) throw new ConflictError([name]);
   const there = await readTrashed(api, fileId, { signal }).catch(orConflict(delivery));
   if (there.encParamsText !== seen.encParamsText) {

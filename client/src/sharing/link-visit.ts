@@ -23,19 +23,22 @@ import { type LinkAddress, parseLink } from './address.ts';
 export interface VisitOptions extends Omit<ApiOptions, 'server' | 'token'> {
   /** Web Crypto by default. */
   engine?: Engine | undefined;
-  /** Of an earlier download: it still opens a link that is used up. */
+  /** The ticket of an earlier download, which still opens a link whose downloads are used up. */
   ticket?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
 const TICKET_BYTES = 32;
 
-/** Draws the name of one download. Save it before `take`: the same download can then continue later without being counted again. @public */
+/**
+ * Draws the id of one download. Save it before calling `take`, so that the download can continue later without being counted again.
+ * @public
+ */
 export function newTicket(engine: Engine): string {
   return toBase64Url(engine.random(TICKET_BYTES));
 }
 
-/** Turns the server's refusal of a link into an error that names the reason. */
+/** Converts the server's refusal of a link to an error that names the reason. */
 export function overOr(error: unknown): unknown {
   if (hasStatus(error, 404)) return new LinkOverError('unknown', 'the server does not know this link');
   if (!hasStatus(error, 410)) return error;
@@ -47,11 +50,11 @@ export const throwOver = (error: unknown): never => {
   throw overOr(error);
 };
 
-/** A link before its passphrase is known. @public */
+/** A link before its passphrase is entered. @public */
 export class LinkVisit {
   readonly needsPassphrase: boolean;
   readonly expiresAt: string | null;
-  /** Null: any number. */
+  /** Null means unlimited. */
   readonly downloadsLeft: number | null;
   readonly #api: Api;
   readonly #engine: Engine;
@@ -74,8 +77,8 @@ export class LinkVisit {
   }
 
   /**
-   * Fetches the header of a link, and checks that the link was made for it.
-   * @throws LinkOverError; TamperedError; SzafaError `link` if the text is not a whole link
+   * Fetches the header of a link, and checks that it belongs to the link.
+   * @throws LinkOverError; TamperedError; SzafaError `link` if the text is not a complete link
    */
   static async begin(link: string | LinkAddress, options: VisitOptions = {}): Promise<LinkVisit> {
     const address = typeof link === 'string' ? parseLink(link) : link;
@@ -108,14 +111,14 @@ export class LinkVisit {
 export interface VisitedFile {
   /** From 1. */
   number: number;
-  /** The owner's path: clean it with `displayName` or `safeSegments` before use. */
+  /** The owner's path: sanitise it with `displayName` or `safeSegments` before use. */
   name: string;
   size: number;
   mtime?: number;
   type?: string;
-  /** Target of a symbolic link, which has no bytes; empty if it is private. Never follow it out of the target folder. */
+  /** Target of a symbolic link, which has no bytes; empty if the target is private. Never follow it out of the target folder. */
   link?: string;
-  /** The owner has deleted it. */
+  /** Whether the owner has deleted the file. */
   missing: boolean;
 }
 
@@ -125,7 +128,7 @@ export type SharedRemoteFile = RemoteFile<ReadableHeader>;
 /** Starts a download on the server. */
 type Take = (call: CallOptions & { body: { ticket: string } }) => Promise<{ expires_at: string }>;
 
-/** The files of a link, or of a share with this account. @public */
+/** The files of a link or of a received share. @public */
 export class OpenedLink {
   readonly id: string;
   readonly note: string | undefined;
@@ -154,7 +157,7 @@ export class OpenedLink {
   }
 
   /**
-   * Starts a download, which is counted once for each ticket; `file` then reads with the ticket.
+   * Starts a download. Each ticket is counted once; pass it to `file` to read.
    * @returns when the ticket expires
    * @throws LinkOverError
    */
@@ -163,14 +166,14 @@ export class OpenedLink {
     return new Date(expires_at);
   }
 
-  /** Returns a file by its number; volumes are verified while they are read. */
+  /** Returns a file by its number. Its volumes are verified as they are read. */
   file(number: number, ticket: string): SharedRemoteFile {
     const shared = this.#shared[number - 1];
     if (!shared) throw new RangeError(`this link has no file ${number}`);
     const { name, layout, mtime, type, link, ...secrets } = shared;
     const padded = layout.padded === layout.size ? undefined : layout.padded;
     const metadata = {
-      // The owner has the key too, and so may others.
+      // Others have the file key too, so a single segment proves nothing.
       ...{ name, size: layout.size, shared: true as const },
       ...defined({ padded, mtime, type, link }),
     };
@@ -180,7 +183,7 @@ export class OpenedLink {
   }
 }
 
-/** A name that ends in `/` is that of an empty folder, so a file with bytes loses the slashes. */
+/** Removes trailing slashes from the name of a file with bytes: a name that ends in `/` means an empty folder. */
 function fileName(name: string, size: number): string {
   let end = name.length;
   if (size > 0) while (end > 1 && name[end - 1] === '/') end--;

@@ -1,4 +1,4 @@
-/** Shares of an account: links are made here, and all shares are listed here. */
+/** Shares of an account: creates links, and lists all shares. */
 import {
   bytesOf,
   defined,
@@ -38,17 +38,17 @@ export interface ShareItem {
 
 /** @public */
 export interface LinkOptions {
-  /** The name in the owner's list, and for the recipient; that of the file by default. */
+  /** The name in the owner's list and for the recipient; the name of the file by default. */
   title?: string | undefined;
-  /** For those who open it. */
+  /** A message to those who open the share. */
   note?: string | undefined;
-  /** Needed beside the link. */
+  /** Visitors need this passphrase in addition to the link. */
   passphrase?: string | undefined;
   expiresAt?: Date | undefined;
   /** Maximum number of downloads. */
   downloads?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** Called with the number of files whose keys were opened. */
+  /** Called with the number of files opened so far. */
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -58,15 +58,15 @@ export type ShareOptions = Omit<LinkOptions, 'passphrase'>;
 /** @public */
 export interface Link {
   id: string;
-  /** Anyone who has it, and the passphrase if there is one, has the files. */
+  /** Anyone who has the link, and the passphrase if there is one, can open the files. */
   link: string;
 }
 
-/** A link, or a share with an account, as its owner sees it. @public */
+/** A link or a share with an account, as its owner sees it. @public */
 export interface OwnLink extends Pick<ListedShare, 'id' | 'downloads' | 'downloaded' | 'files' | 'missing'> {
   /** Absent if there is a problem, and for a share with an account. */
   link?: string;
-  /** The account of the recipient. */
+  /** The recipient's account. */
   to?: string;
   title: string;
   note?: string;
@@ -75,18 +75,18 @@ export interface OwnLink extends Pick<ListedShare, 'id' | 'downloads' | 'downloa
   size: number;
   createdAt: string;
   expiresAt: string | null;
-  /** Why it no longer opens. */
+  /** Why the share no longer opens. */
   ended: Ending | null;
-  /** Why the owner's record of it on the server cannot be used. */
+  /** Why the owner's record of the share cannot be used. */
   problem?: SzafaError;
 }
 
 /** The owner's record of a share. */
 interface ShareRecord {
   kind: 'link' | 'account';
-  /** Of a link: the part after the #. */
+  /** Links only: the part after the `#`. */
   key?: string;
-  /** Of a share with an account. */
+  /** Shares with an account only: the recipient. */
   to?: string;
   title: string;
   note?: string;
@@ -96,10 +96,10 @@ interface ShareRecord {
 
 const ID_BYTES = 16;
 const PARALLEL = 8;
-/** Longer titles and notes are cut in the owner's list; visitors get the whole note. */
+/** Longer titles and notes are truncated in the owner's list; visitors get the whole note. */
 const TITLE_CHARS = 500;
 
-/** Draws an id that does not start with a dash: a command would take that for an option. */
+/** Draws an id that does not start with a dash, which a command would take for an option. */
 export function newShareId({ engine }: Pick<OpenContext, 'engine'>): string {
   let id = '';
   do id = toBase64Url(engine.random(ID_BYTES));
@@ -107,7 +107,7 @@ export function newShareId({ engine }: Pick<OpenContext, 'engine'>): string {
   return id;
 }
 
-/** A share whose files are sealed, before the server has it. */
+/** A share with sealed files, before it is stored on the server. */
 export interface NewShare {
   id: string;
   key: LinkKey;
@@ -116,8 +116,8 @@ export interface NewShare {
 }
 
 /**
- * Seals the keys of the files as they are now and stores the share: a file that is uploaded again later is not in it.
- * @param describe returns what the share is for: parts of the request, and of the owner's record
+ * Seals the keys of the current versions and stores the share. Versions that are uploaded later are not part of it.
+ * @param describe returns the recipient's part of the request and of the owner's record
  */
 export async function createShare(
   context: OpenContext,
@@ -162,7 +162,7 @@ export async function makeLink(
 ): Promise<Link> {
   const { api, engine } = context;
   const { id, key } = await createShare(context, items, options, async (share) => {
-    // The server gets the hash; visitors send the text.
+    // The server stores the hash; visitors send the text.
     const access = utf8(toBase64Url(await linkAccess(engine, share.key)));
     return {
       request: { access: (await engine.sha256(access)).toHex() },
@@ -172,7 +172,7 @@ export async function makeLink(
   return { id, link: linkText({ server: api.server, id, key }) };
 }
 
-/** Opens the keys of the files, and marks the files as shared before anyone gets a key. */
+/** Opens the keys of the files, and marks the files as shared before anyone gets the keys. */
 async function openSharedFiles(
   context: OpenContext,
   items: readonly ShareItem[],
@@ -198,8 +198,8 @@ async function openSharedFiles(
 }
 
 /**
- * Opens the key of a file if header, record and name belong together: the server must not choose which file is shared.
- * @returns `head` is the header if it lacks the mark of shared files
+ * Opens the key of a file. Requires that header, record and name belong together, so that the server cannot choose which file is shared.
+ * @returns `head` is the header, unless it already has the mark of shared files
  */
 async function openSharedFile(
   context: OpenContext,
@@ -225,7 +225,7 @@ async function openSharedFile(
   return { file, head: metadata.shared ? undefined : { encParams, encParamsText } };
 }
 
-/** Returns all paths that visitors see, folders included. */
+/** Returns all paths that visitors see, including folders. */
 function pathsOf(items: readonly ShareItem[]): Set<string> {
   const paths = new Set<string>();
   for (const { name } of items) {
@@ -281,7 +281,7 @@ export async function openOwnLink(
 }
 
 /**
- * Seals the owner's records of shares under the newest master key.
+ * Reseals the owner's records of shares under the newest master key.
  * @param accept ids of records that may be under a retired key
  */
 export async function resealRecords(
@@ -301,7 +301,7 @@ export async function resealRecords(
       const retired = accept.has(id) ? await keys.allMasters(signal) : [];
       const accepted = retired.find((master) => master.epoch === epoch)?.key;
       const master = accepted ?? (await keys.master(epoch, signal));
-      // Opened even if its epoch is the current one: anyone can write that number.
+      // Open the record even if it names the current epoch: the epoch is not authenticated until it opens.
       const record = await openShareRecord(engine, master, id, sealed);
       if (epoch >= current.epoch) continue;
       const next = toBase64Url(await sealShareRecord(engine, current, id, record));
@@ -315,7 +315,7 @@ export async function resealRecords(
       else throw error;
     }
   }
-  // Either another device has done it, or the answer to this one was lost.
+  // Another device has resealed these records, or the answer to an earlier attempt was lost.
   const now = changed.size > 0 ? (await api.call('listShares', { signal })).shares : [];
   for (const { id, own } of now.filter((share) => changed.has(share.id))) {
     if (isUnder(current.epoch, own)) done++;

@@ -1,4 +1,4 @@
-/** Marks files in their headers as shared: once others have the file key, a single segment no longer proves the owner's bytes. */
+/** Marks files as shared in their headers. Once others have the file key, a single segment no longer proves that the owner wrote it. */
 import { describeFile, parseHeader } from '@szafa/format';
 import { deliveredBy, type FileRecord, limits } from '@szafa/protocol';
 import { ApiError, ConflictError, SzafaError, TamperedError } from '../errors.ts';
@@ -16,12 +16,13 @@ import type { OpenContext } from '../transfers/download/context.ts';
 import { checkRecord, requireRev } from '../transfers/download/open-file.ts';
 
 const PARALLEL = 8;
-/** Attempts at files that another device keeps changing. */
+/** Attempts to mark files that another device keeps changing. */
 const MOST_ROUNDS = 3;
 
 /**
- * Marks files and all their copies, which have the same file key, in the trash or not. After an interruption the marks stay, and do no harm.
- * @param heads headers without the mark, by file id; all other files of `items` have it
+ * Marks files and all their copies, which have the same file key, including those in the trash. Marks that remain after an interruption
+ * do no harm.
+ * @param heads headers without the mark, by file id; all other files of `items` already have it
  * @throws ConflictError if another device keeps changing a file
  */
 export async function markShared(
@@ -59,14 +60,14 @@ export async function markShared(
         } catch (error) {
           if (error instanceof ApiError && error.kind === 'not-found') return;
           if (paths.has(id) || !isAboutFile(error)) throw error;
-          // Nobody reads a copy that does not open.
+          // A copy that does not open cannot be read anyway.
           unreadable.add(id);
         }
       });
       const refused = await storeResealed(context, sealed, signal);
       for (const { renamed } of sealed) if (!refused.has(renamed.file_id)) marked.add(renamed.file_id);
     }
-    // Files that another device changed, and copies that it made of a file before the mark.
+    // Finds files that another device changed, and copies that it made before the file was marked.
     left = await findUnmarked();
   }
   const others = left.map(({ record }) => paths.get(record.file_id) ?? record.file_id);
@@ -79,7 +80,7 @@ const isAboutFile = (error: unknown) =>
   /^(tampered|unsupported)$/.test(error.code) &&
   !(error instanceof TamperedError && error.aboutKeys);
 
-/** Returns `changed` if another device renamed the file since it was listed. */
+/** Returns `changed` if another device renamed the file after it was listed. */
 async function markFile(
   context: OpenContext,
   file: StoredFile,

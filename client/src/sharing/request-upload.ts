@@ -39,19 +39,19 @@ type SharedOptions = 'mtime' | 'type' | 'volumeSize' | 'parallel' | 'journal' | 
 
 /** @public */
 export interface DeliveryOptions extends Pick<UploadOptions, SharedOptions> {
-  /** The name that the owner sees; only its last part is kept. */
+  /** The name that the owner sees; only its last segment is kept. */
   name: string;
-  /** Called before waiting for another process that uploads the same file by the same link. */
+  /** Called before waiting for another process that uploads the same file through the same link. */
   onWait?: (() => void) | undefined;
 }
 
 /** @public */
 export interface DeliveryResult {
-  /** Volumes that the server had from an earlier attempt. */
+  /** Number of volumes that the server had from an earlier attempt. */
   resumed: number;
   /** Bytes of the source that were stored. */
   size: number;
-  /** The source has become longer since. */
+  /** Whether the source has become longer since. */
   grown: boolean;
 }
 
@@ -65,11 +65,11 @@ export interface RequestContext {
   psk: Bytes;
   /** Proves to the server that the visitor has the link. */
   access: string;
-  /** Turns the server's refusal into an error that names the reason. */
+  /** Converts the server's refusal to an error that names the reason. */
   over(error: unknown): Promise<unknown>;
 }
 
-/** The layout of any file, except that servers refuse small volumes of visitors. */
+/** Returns the layout of a visitor's file. Its volumes have a minimum size, since servers refuse small volumes from visitors. */
 export const visitorsLayout = (size: number, wish: number = DEFAULT_VOLUME_SIZE) =>
   layoutOf(size, Math.max(roundVolumeSize(wish), limits.requestVolumeBytes));
 
@@ -95,20 +95,20 @@ async function openLog(context: RequestContext, journal: Journal, wanted: Unfini
 
 type Secrets = Pick<UploadState, 'fileKey' | 'fileId'>;
 
-/** Derives the token of an upload from its file key, so that nothing else needs to be stored. */
+/** Derives the token of an upload from its file key, so that the journal need not store it. */
 async function tokenOf(engine: Engine, { fileKey, fileId }: Secrets): Promise<string> {
   return toBase64Url(await engine.hkdf(fileKey, fileId, utf8(labels.uploadToken), 32));
 }
 
-/** Statuses for an upload that was removed or completed, or whose request has ended or is full. */
+/** Whether the upload was removed or completed, or its request has ended or is full. */
 const isGone = (error: unknown) => hasStatus(error, 401, 404, 409, 410);
-/** Statuses of a refusal to begin, which the server sends only if the upload does not exist. */
+/** Whether the server refused to create the upload; it sends these statuses only if the upload does not exist. */
 const isRefused = (error: unknown) => hasStatus(error, 400, 413, 507);
-/** Whether the server counts nothing of the upload, and never will. */
+/** Whether the upload no longer counts against the request, and never will. */
 const isOver = ({ transferId }: Pick<UploadState, 'transferId'>, error: unknown) =>
   isGone(error) || (transferId === '' && isRefused(error));
 
-/** Creates the transfer of an upload, or returns the id if it exists. */
+/** Creates the transfer of an upload. Returns its id, also if the transfer already exists. */
 async function begin(
   { engine, api, request, access }: RequestContext,
   { layout, ...secrets }: Secrets & Pick<UploadState, 'layout'>,
@@ -120,7 +120,7 @@ async function begin(
   return (await api.call('beginUpload', { ...visit, body, signal })).transfer_id;
 }
 
-/** Loads an unfinished upload, with an Api that has its token. */
+/** Loads an unfinished upload, and an Api with the token of that upload. */
 async function loadUnfinished(context: RequestContext, journal: Journal, wanted: UnfinishedDelivery) {
   const { engine, api, apiOptions } = context;
   const { log } = await openLog(context, journal, wanted);
@@ -142,7 +142,7 @@ export async function storedOf(
   return (await storedBytes(found.api, found.logged, signal, isGone)) ?? 0;
 }
 
-/** Cancels an unfinished upload, on the server and in the journal. Until then it counts in the request. */
+/** Cancels an unfinished upload on the server, then removes it from the journal. Until then it counts against the request. */
 export async function cancelDelivery(
   context: RequestContext,
   journal: Journal,
@@ -158,11 +158,11 @@ export async function cancelDelivery(
   } catch (error) {
     if (!isOver(found!.logged.state, error)) throw error;
   }
-  // Last: without the entry, a failed cancellation could not be repeated.
+  // Removed last: without the entry, a failed cancellation could not be repeated.
   await log.end();
 }
 
-/** Seals a file for the owner of a request, and uploads it. */
+/** Seals a file for the owner of a request and uploads it. */
 export async function uploadToRequest(
   context: RequestContext,
   source: Source,
@@ -175,7 +175,7 @@ export async function uploadToRequest(
   const journal = source.identity === undefined ? undefined : options.journal;
   const entry = journal && (await openLog(context, journal, { place, name }));
   const log = entry?.log;
-  // Gets the token of this upload below.
+  // The token of this upload is set below.
   const api = new Api({ ...apiOptions, server: context.api.server });
 
   const session: UploadSession<object> = {
@@ -196,7 +196,7 @@ export async function uploadToRequest(
       if (!transfer.description) {
         const total = (await totalSha256(engine, supply.digests)).toHex();
         transfer.description = await describe(context, options, supply, total);
-        // A repeated `complete`, even by another process, must send the same.
+        // A repeated `complete`, even by another process, must send the same description.
         await log?.complete(transfer.description, 0);
       }
       return completeTransfer(api, transferId, transfer.description, { signal });
@@ -207,10 +207,10 @@ export async function uploadToRequest(
     const layout = visitorsLayout(source.size, options.volumeSize);
     const secrets = newSecrets(engine);
     const supply = new VolumeSupply({ engine, source, layout, secrets });
-    // Fails for a file that cannot be described, before its volumes are sent.
+    // Fails if the file cannot be described, before any volume is sent.
     await describe(context, options, supply, '0'.repeat(64));
     const state = { transferId: '', path: name, place, ...secrets, identity, layout };
-    // Before the server counts the upload: otherwise nobody could resume or cancel it after an interruption.
+    // Written before the server counts the upload: after an interruption, nobody could resume or cancel it otherwise.
     await log?.begin(state);
     const transferId = await begin(context, state, signal).catch(async (error) => {
       if (isOver(state, error)) await log?.end();
@@ -222,7 +222,7 @@ export async function uploadToRequest(
   };
 
   const locks = journal?.locks;
-  // Two uploads with one journal would take each other's volumes for their own.
+  // Two processes that upload with one journal would mistake each other's volumes for their own.
   if (locks) await waitForLock(locks, entry!.key, { signal, onWait });
   try {
     const transfer = (await resumeUpload(session)) ?? (await start());

@@ -28,11 +28,11 @@ import {
   visitorsLayout,
 } from './request-upload.ts';
 
-/** What a request still accepts. @public */
+/** The remaining limits of a request. @public */
 export interface RequestLimits {
   expiresAt: string | null;
   files: number;
-  /** Of the stored form, which is slightly larger than the files. */
+  /** Bytes of the stored form, which is slightly larger than the files. */
   bytes: number;
 }
 
@@ -50,8 +50,8 @@ export class RequestVisit {
   }
 
   /**
-   * Fetches the key for which files are sealed, and checks that the link was made for it.
-   * @throws LinkOverError; TamperedError; SzafaError `link` if the text is not a whole link
+   * Fetches the key to seal files for, and checks that it belongs to the link.
+   * @throws LinkOverError; TamperedError; SzafaError `link` if the text is not a complete link
    */
   static async begin(
     link: string | RequestAddress,
@@ -72,7 +72,7 @@ export class RequestVisit {
       if (!(error instanceof ApiError)) return error;
       if (error.status === 409 && 'files_left' in error.body) return new LinkOverError('full', error.message);
       if (error.status !== 401) return overOr(error);
-      // The token is no longer valid: the request says why.
+      // The token is no longer valid. Opening the request again shows the reason.
       return open().then(
         () => error,
         (reason) => overOr(reason),
@@ -90,22 +90,22 @@ export class RequestVisit {
     return this.#context.request.id;
   }
 
-  /** Whether the request would accept a file of this size, by the limits read at the beginning. */
+  /** Whether the request would accept a file of this size, by the limits read in `begin`. */
   takes(size: number): boolean {
     return this.limits.files > 0 && storedSize(visitorsLayout(size)) <= this.limits.bytes;
   }
 
-  /** Seals a file for the owner and uploads it. A LinkOverError says that the request takes no more. */
+  /** Seals a file for the owner and uploads it. Throws a LinkOverError if the request accepts no more files. */
   upload(source: Source, options: DeliveryOptions): Promise<DeliveryResult> {
     return uploadToRequest(this.#context, source, options);
   }
 
-  /** Bytes of an unfinished upload that the service has, and that need not be sent again. */
+  /** Returns how many bytes of an unfinished upload the server has and need not be sent again. */
   storedOf(journal: Journal, wanted: UnfinishedDelivery, signal?: AbortSignal): Promise<number> {
     return storedOf(this.#context, journal, wanted, signal);
   }
 
-  /** Forgets an unfinished upload of a request that is over. @public */
+  /** Removes an unfinished upload from the journal after its request has ended. @public */
   static async forget(
     { server, id }: RequestAddress,
     journal: Journal,
@@ -115,7 +115,7 @@ export class RequestVisit {
     await journal.remove(await deliveryKey(engine, { server, id }, wanted));
   }
 
-  /** Gives an unfinished upload up: it does not count any more, and cannot go on. */
+  /** Cancels an unfinished upload. It no longer counts against the request, and cannot be resumed. */
   abandon(journal: Journal, wanted: UnfinishedDelivery, signal?: AbortSignal): Promise<void> {
     return cancelDelivery(this.#context, journal, wanted, signal);
   }

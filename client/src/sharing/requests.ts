@@ -1,4 +1,4 @@
-/** File requests of an account: links by which others upload into a folder. */
+/** File requests of an account: links through which others upload into a folder. */
 import {
   bytesOf,
   defined,
@@ -26,9 +26,9 @@ import { newShareId } from './links.ts';
 
 /** @public */
 export interface RequestOptions extends CallOptions {
-  /** Where accepted files go; '' is the root. */
+  /** Target folder of accepted files; '' is the root. */
   folder: string;
-  /** For those who upload. */
+  /** A message to visitors. */
   note?: string | undefined;
   expiresAt?: Date | undefined;
   /** Maximum number of files. */
@@ -40,13 +40,13 @@ export interface RequestOptions extends CallOptions {
 /** @public */
 export interface FileRequest {
   id: string;
-  /** Anyone who has it can upload. */
+  /** Anyone who has the link can upload. */
   link: string;
 }
 
 /** A request as its owner sees it. @public */
 export interface OwnRequest extends Pick<ListedRequest, 'id' | 'delivered' | 'uploading'> {
-  /** Absent if there is a problem, and if the request has ended and is under a retired master key. */
+  /** Absent if there is a problem, or if the request has ended and is under a retired master key. */
   link?: string;
   folder: string;
   note?: string;
@@ -55,9 +55,9 @@ export interface OwnRequest extends Pick<ListedRequest, 'id' | 'delivered' | 'up
   files: number;
   bytes: number;
   deliveredBytes: number;
-  /** Why nobody can upload any more. */
+  /** Why visitors can no longer upload. */
   ended: Ending | null;
-  /** Why the owner's record of it on the server cannot be used. */
+  /** Why the owner's record of the request cannot be used. */
   problem?: SzafaError;
 }
 
@@ -69,7 +69,7 @@ interface RequestRecord {
   note?: string;
 }
 
-/** What each file takes beyond its bytes, rounded up: the heads of its volumes. */
+/** Allowance per file for the heads of its volumes, rounded up. */
 const HEADS_BYTES = 1024;
 
 /** See `Szafa.requestLink`. */
@@ -131,7 +131,7 @@ export async function openOwnRequest(
 ): Promise<{ key?: RequestKey; folder: string; note?: string }> {
   const sealed = bytesOf(own, 'share', "the server's record of this request");
   const epoch = epochOfShareRecord(sealed);
-  // Of an ended request only the folder counts. Somebody with a retired key could have written it, but it gives no link away.
+  // For an ended request, only the folder matters. Someone with a retired key could have written the record, so no link is shown.
   const retired = ended !== null && epoch < (await keys.floor(signal));
   const masters = retired ? await keys.allMasters(signal) : [];
   const master = masters.find((one) => one.epoch === epoch)?.key ?? (await keys.master(epoch, signal));

@@ -1,4 +1,4 @@
-/** Sharing and file requests as the SDK loads them: when they are first used. */
+/** Sharing and file requests. The SDK loads this module on first use. */
 
 export { listReceived, shareWith } from './account-shares.ts';
 export { Contacts } from './contacts.ts';

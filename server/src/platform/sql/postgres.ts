@@ -12,7 +12,7 @@ const dialect: Dialect = {
   forShare: 'FOR SHARE',
   jsonList: 'SELECT json_array_elements_text(?::json)',
   inJsonList: '= ANY (ARRAY(SELECT json_array_elements_text(?::json)))',
-  // Nodes that start at the same time wait for each other here.
+  // Makes nodes that start at the same time migrate one after the other.
   migrationLock: "SELECT pg_advisory_xact_lock(hashtext('szafa migration'))",
   tables: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
   namedLock:
@@ -23,17 +23,17 @@ const POOL_CONNECTIONS = 7;
 const READ_CONNECTIONS = 3;
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 20_000;
-/** For a server that is unreachable and cannot apply its own limit. */
+/** For an unreachable database server, which cannot apply its own limit. */
 const SILENCE_MS = STATEMENT_MS + 5_000;
 const LOCK_MS = 10_000;
-/** The longest timer. */
+/** The longest timeout that a timer accepts. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const KEEP_ALIVE_MS = 10_000;
-/** A restart of the server takes about a second. No retries after this time: a 503 helps the client more. */
+/** A restart of the database server takes about a second. After this time a 503 helps the client more than another retry. */
 const RETRY_MS = 10_000;
 /**
- * Makes the server notice within 25 seconds that a node is unreachable, instead of TCP's two hours: its locks become free, and
- * dead connections do not pile up.
+ * Makes the database server notice within 25 seconds, instead of TCP's two hours, that a node is unreachable: the node's
+ * locks become free, and dead connections do not pile up.
  */
 const KEEP_ALIVE = [
   'tcp_keepalives_idle=10',
@@ -42,14 +42,14 @@ const KEEP_ALIVE = [
   'tcp_user_timeout=25000',
 ];
 
-/** Errors after which the statement was certainly rolled back: conflicts with another transaction. */
+/** Errors that certainly roll back the statement: conflicts with another transaction. */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03']);
-/** The server is starting or stopping, or has no connection left. */
+/** The database server is starting or stopping, or has no connection left. */
 const NOT_SERVING = /^(57P0[1-3]|53300|08...)$/;
 /** Access is refused: wrong password, no such database or schema, missing permissions. */
 const ACCESS_DENIED = /^(28...|3D000|3F000|42501)$/;
 
-/** Work that an administrator started may take any time, whatever the role's own limits are. */
+/** Work started by an administrator may take any time, whatever limits the role has. */
 const UNLIMITED = ['statement_timeout=0', 'lock_timeout=0', 'idle_in_transaction_session_timeout=0'];
 
 export interface PostgresAddress {
@@ -59,7 +59,7 @@ export interface PostgresAddress {
 
 /**
  * Parses `postgres://user:password@host/database?schema=name`; the schema lets several servers share a database. `unlimited`:
- * statements have no time limits, and only TCP keep-alive notices an unreachable server.
+ * statements have no time limit, and only TCP keep-alive detects an unreachable database server.
  */
 export function parsePostgresUrl(text: string, unlimited = false): PostgresAddress {
   const url = new URL(text);
@@ -95,12 +95,12 @@ export function parsePostgresUrl(text: string, unlimited = false): PostgresAddre
   };
 }
 
-/** PostgreSQL through a few connections for reads and a pool for the rest; a statement is prepared once on each. */
+/** PostgreSQL through a few connections for reads and a pool for everything else. Each connection prepares a statement once. */
 export class PostgresStore implements SqlStore {
   readonly dialect = dialect;
   readonly #address: PostgresAddress;
   readonly #pool: Pool;
-  /** All of the pool's connections. */
+  /** All connections of the pool. */
   readonly #pooled = new Set<ClientBase>();
   readonly #reads: ReadConnections;
 
@@ -116,11 +116,11 @@ export class PostgresStore implements SqlStore {
       client.on('error', () => undefined);
     });
     this.#pool.on('remove', (client) => this.#pooled.delete(client));
-    // The pool drops an idle connection that is lost; the next query opens another one.
+    // The pool drops a lost idle connection; the next query opens another one.
     this.#pool.on('error', () => undefined);
   }
 
-  /** Creates the configured schema, and refuses a server that could lose acknowledged data. */
+  /** Creates the configured schema, and refuses a database server that could lose acknowledged data. */
   async prepare(): Promise<void> {
     const { schema } = this.#address;
     if (schema !== undefined) {
@@ -160,19 +160,19 @@ export class PostgresStore implements SqlStore {
     return withRetries(() => this.#reads.query<Row>(text, params), isTransient);
   }
 
-  /** Retried only if it certainly changed nothing: a lost answer may belong to a change that was made. */
+  /** Retries only if nothing was certainly changed: when an answer is lost, the change may have been made. */
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
     return withRetries(() => this.#withClient((client) => run<Row>(client, text, params)), changedNothing);
   }
 
-  /** `work` may run more than once: nothing has changed until COMMIT was sent. */
+  /** `work` may run more than once: nothing changes until COMMIT has been sent. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const attempt = async (client: ClientBase): Promise<T> => {
       let result: T;
       try {
         result = await work(transactionSql(client));
       } catch (error) {
-        // A lost connection rolls back as well.
+        // If the connection is lost, the server rolls back by itself.
         await client.query('ROLLBACK').catch(() => undefined);
         throw isTransient(error) ? new NothingChanged(error) : error;
       }
@@ -182,7 +182,10 @@ export class PostgresStore implements SqlStore {
     return withRetries(() => this.#withClient(attempt), changedNothing);
   }
 
-  /** Takes a named lock on a connection of its own, until `release` or until the connection is lost. Undefined if another process has it. */
+  /**
+   * Takes a named lock on a separate connection, until `release` or until that connection is lost. Undefined if another
+   * process has the lock.
+   */
   async tryLock(name: string): Promise<Lock | undefined> {
     const client = new Client({ ...this.#address.config, statement_timeout: 0 });
     let lost = false;
@@ -210,7 +213,7 @@ export class PostgresStore implements SqlStore {
   }
 
   async close(): Promise<void> {
-    // The pool waits for connections in use, and each of them keeps the process alive.
+    // The pool waits for connections in use, each of which keeps the process alive.
     setTimeout(() => this.#pooled.forEach(destroyClient), CLOSE_MS).unref();
     await Promise.all([this.#pool.end(), this.#reads.close()]);
   }
@@ -237,14 +240,14 @@ export class PostgresStore implements SqlStore {
   }
 }
 
-/** The attempt failed and has certainly changed nothing. */
+/** The attempt failed and certainly changed nothing. */
 class NothingChanged extends Error {
   constructor(cause: unknown) {
     super('nothing was changed', { cause });
   }
 }
 
-/** BEGIN is sent together with the first statement. */
+/** Sends BEGIN together with the first statement. */
 function transactionSql(client: ClientBase): Sql {
   let next = begin;
   const both = <Row>(text: string, ...params: Value[]) => {
@@ -260,7 +263,7 @@ function isTransient(error: unknown): boolean {
   if (error instanceof NothingChanged) return isTransient(error.cause);
   if (error instanceof DatabaseError) return ROLLED_BACK.has(error.code!) || NOT_SERVING.test(error.code!);
   if (!(error instanceof Error)) return false;
-  // The driver has no codes for lost connections and for its own time limits.
+  // The driver has no error codes for lost connections and its own timeouts.
   const lost = /^Connection terminated|^timeout e?x?pired|timeout exceeded|Query read timeout|not queryable/;
   return typeof (error as NodeJS.ErrnoException).syscall === 'string' || lost.test(error.message);
 }

@@ -2,17 +2,17 @@
 export interface Dialect {
   /** An automatically numbered primary key column. */
   serial: string;
-  /** End of a table stored in the order of its key. */
+  /** Ends CREATE TABLE for a table stored in the order of its key. */
   clustered: string;
-  /** End of a SELECT that locks its rows until the transaction ends. */
+  /** Ends a SELECT that locks its rows until the transaction ends. */
   forUpdate: string;
-  /** The same with a shared lock: only changes wait. */
+  /** Like `forUpdate` with a shared lock: only changes wait. */
   forShare: string;
-  /** SELECT of the texts in a JSON array parameter. */
+  /** Subquery of the strings in a JSON array parameter. */
   jsonList: string;
-  /** Condition that a column is one of the texts in a JSON array parameter. Uses an index. */
+  /** Condition that a column equals one of the strings in a JSON array parameter. Can use an index. */
   inJsonList: string;
-  /** Statement that takes the lock for migrations until the transaction ends. */
+  /** Statement that takes the migration lock until the transaction ends. */
   migrationLock: string;
   /** Statement that lists the tables. */
   tables: string;
@@ -23,18 +23,18 @@ export interface Dialect {
 export type Value = string | number | null;
 
 /**
- * A thin layer over an SQL engine. Parameters are `?`. Each statement text is prepared once and kept, so texts must be
+ * A thin layer over an SQL engine. Parameters are `?`. Every statement text is prepared once and cached, so texts must be
  * constants. `query` only reads; `execute` may write and returns the RETURNING columns.
  */
 export interface Sql {
   readonly dialect: Dialect;
   query<Row>(text: string, ...params: Value[]): Promise<Row[]>;
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]>;
-  /** All or nothing. `work` must use only the `Sql` that it gets. */
+  /** Commits all changes of `work` or none. `work` must use only the `Sql` passed to it. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
-/** Base of classes with statements that belong together. */
+/** Base class for groups of related statements. */
 export abstract class Queries<Engine extends Sql = Sql> {
   protected readonly sql: Engine;
 
@@ -48,7 +48,7 @@ export async function first<Row>(sql: Sql, text: string, ...params: Value[]): Pr
   return (await sql.query<Row>(text, ...params))[0];
 }
 
-/** Whether a query has rows. */
+/** Whether a query returns any row. */
 export async function exists(sql: Sql, text: string, ...params: Value[]): Promise<boolean> {
   return (await sql.query(text, ...params)).length > 0;
 }
@@ -61,10 +61,10 @@ export const insertInto = (table: string, columns: readonly string[]) =>
 export const equalsNullable = (expected: string | undefined): [text: string, values: string[]] =>
   expected === undefined ? ['IS NULL', []] : ['= ?', [expected]];
 
-/** Counting stops here, to keep it cheap. */
+/** Counting stops here to stay cheap. */
 export const COUNT_LIMIT = 100_000;
 
-/** Counts rows, up to COUNT_LIMIT. `from` is the part after FROM. */
+/** Counts rows, up to COUNT_LIMIT. `from` is the text after FROM. */
 export async function countUpToLimit(sql: Sql, from: string, ...params: Value[]): Promise<number> {
   const text = `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${from} LIMIT ${COUNT_LIMIT}) AS found`;
   const [row] = await sql.query<{ count: number }>(text, ...params);
@@ -91,7 +91,7 @@ export function rollbackReason<Why extends string>(error: unknown): Why {
   throw error;
 }
 
-/** The engine could not read or write its files. Looks like an operating system error, because it is one. */
+/** The engine could not read or write its files. Has the fields of a system error, because it is caused by one. */
 export class StorageFault extends Error {
   override name = 'StorageFault';
   readonly code: string;
@@ -106,20 +106,20 @@ export class StorageFault extends Error {
 export interface PoolLoad {
   total: number;
   idle: number;
-  /** Requests that wait for a connection. */
+  /** Requests waiting for a connection. */
   waiting: number;
 }
 
 export interface SqlStore extends Sql {
   readonly load?: PoolLoad;
-  /** Called once before the first use: sets the engine up, and refuses one that could lose data. */
+  /** Called once before the first use: sets up the engine, and refuses one that could lose data. */
   prepare?(): Promise<void>;
-  /** Call this after inserting rows with explicit numbers: new rows get higher ones. */
+  /** Call this after inserting rows with explicit numbers, so that new rows get higher ones. */
   advanceSerials?(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A lock that one process holds and loses when it ends. */
+/** A lock held by one process and lost when the process exits. */
 export interface Lock {
   /** Asks the engine whether the lock is still held. */
   confirm(): Promise<boolean>;

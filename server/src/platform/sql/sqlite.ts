@@ -19,7 +19,7 @@ const dialect: Dialect = {
   namedLock: 'SELECT ?',
 };
 
-/** Other processes hold the write lock for milliseconds only; this is an upper bound. */
+/** Upper bound: other processes hold the write lock only for milliseconds. */
 const BUSY_MS = 20_000;
 /** SQLITE_BUSY */
 export const BUSY = 5;
@@ -35,13 +35,13 @@ function translate(error: unknown): unknown {
 }
 
 /**
- * Rows are read as arrays, because Node's row objects are slow. The columns are kept, so statements must not use `*`, which
- * would change with a migration.
+ * A prepared statement. Rows are read as arrays, because Node's row objects are slow. The column names are cached, so
+ * statements must not use `*`, which could change with a migration.
  */
 interface Prepared {
   statement: StatementSync;
   columns: string[];
-  /** The template of a row, which gives all rows the same hidden class. */
+  /** Template of a row: copying it gives all rows the same hidden class. */
   blank: Record<string, Value>;
 }
 
@@ -52,7 +52,7 @@ class Connection {
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { timeout: BUSY_MS });
     const [mode] = this.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL', []);
-    // NORMAL stays consistent after a power cut; `WriteAheadLog` makes commits durable.
+    // NORMAL keeps the file consistent after a power cut; `WriteAheadLog` makes commits durable.
     this.run(`PRAGMA synchronous = ${mode?.journal_mode === 'wal' ? 'NORMAL' : 'FULL'}`);
     this.run('PRAGMA cache_size = -16384');
   }
@@ -61,12 +61,12 @@ class Connection {
     return this.#database.isTransaction;
   }
 
-  /** Rows changed so far, including rolled back ones. */
+  /** Number of rows changed so far, including changes that were rolled back. */
   get changes(): number {
     return this.all<{ changes: number }>('SELECT total_changes() AS changes', [])[0]!.changes;
   }
 
-  /** Changes whenever another connection of any process commits. */
+  /** Changes whenever any other connection commits, in any process. */
   get version(): number {
     return this.all<{ data_version: number }>('PRAGMA data_version', [])[0]!.data_version;
   }
@@ -124,13 +124,13 @@ class WriteAheadLog {
         await datasync(this.#fd);
       } catch (error) {
         const { code = 'EIO' } = error as NodeJS.ErrnoException;
-        // Without a file nothing was written yet.
+        // If the file is missing, nothing has been written yet.
         if (code !== 'ENOENT') throw new StorageFault(code, error as Error);
       }
     };
   }
 
-  /** Resolves when everything written before the call is on disk. One sync serves all waiting callers. */
+  /** Resolves when everything written before the call is on disk. All waiting callers share one sync. */
   synced(): Promise<void> {
     this.#next ??= this.#running
       .catch(() => undefined /* its callers got the error */)
@@ -157,21 +157,21 @@ interface Job {
 const JOBS_AT_ONCE = 64;
 
 /**
- * SQLite through node:sqlite, whose calls are synchronous. A queue gives the one writing connection to one transaction at a time;
- * reads have their own connection and see committed data only. Transactions that wait at the same time are committed together,
- * each in a savepoint of its own. The disk does not block the event loop: a commit is written to the log, and reported once the
- * log is on disk.
+ * SQLite through node:sqlite, whose calls are synchronous. A queue gives the single writing connection to one transaction at
+ * a time; reads have their own connection and see only committed data. Transactions that wait at the same time are committed
+ * together, each in its own savepoint. The disk does not block the event loop: a commit is written to the log, and reported
+ * once the log is on disk.
  */
 export class SqliteStore implements SqlStore {
   readonly dialect = dialect;
   readonly #reader: Connection;
   readonly #writer: Connection;
   readonly #log: WriteAheadLog;
-  /** The log may be incomplete on disk. */
+  /** Set if the log may be incomplete on disk. */
   #logSyncFailed = false;
   /** The writer's `changes` at the last commit. */
   #changes = 0;
-  /** The reader's version that is known to be on disk. */
+  /** The reader's `version` that is known to be on disk. */
   #durable: number | undefined;
   #jobs: Job[] = [];
   #running: Promise<void> | undefined;
@@ -207,7 +207,7 @@ export class SqliteStore implements SqlStore {
 
   async #run(): Promise<void> {
     while (this.#jobs.length > 0) {
-      // Collects all transactions of this turn of the event loop.
+      // Lets all transactions of this turn of the event loop gather.
       await setImmediate();
       await this.#commit(this.#jobs.splice(0, JOBS_AT_ONCE));
     }
@@ -215,7 +215,7 @@ export class SqliteStore implements SqlStore {
   }
 
   async #begin(): Promise<void> {
-    // The other process needs a fraction of a millisecond; use a timer only after that.
+    // The other process usually needs a fraction of a millisecond; use a timer only after that.
     for (let since = Date.now(), turn = 0; ; await (turn++ < QUICK_TURNS ? setImmediate() : setTimeout(1))) {
       try {
         return this.#writer.run('BEGIN IMMEDIATE');
@@ -238,7 +238,7 @@ export class SqliteStore implements SqlStore {
       this.#changes = changes;
       this.#writer.run('COMMIT');
     } catch (error) {
-      // SQLite itself rolls back after an error of the disk.
+      // After a disk error, SQLite has already rolled back.
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
       for (const job of jobs) job.reject(error);
       return;
@@ -256,8 +256,8 @@ export class SqliteStore implements SqlStore {
   }
 
   /**
-   * After transactions that wrote nothing: they may have read commits of another process that are not on disk yet. Without new
-   * commits no sync is needed, so that the disk of an idle server can sleep.
+   * Called after transactions that wrote nothing: they may have read commits of another process that are not on disk yet. If
+   * there are no new commits, no sync is made, so that the disk of an idle server can sleep.
    */
   async #makeReadsDurable(): Promise<void> {
     const { version } = this.#reader;
@@ -266,14 +266,14 @@ export class SqliteStore implements SqlStore {
     this.#durable = version;
   }
 
-  /** After a failed sync: moves the log's content into the database file, which SQLite syncs, and starts a new log. */
+  /** Called after a failed sync: moves the log's content into the database file, which SQLite syncs, and starts a new log. */
   #startNewLog(): void {
     const [result] = this.#writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)', []);
     if (result?.busy !== 0) throw new StorageFault('EIO', new Error('the log is not on disk'));
     this.#logSyncFailed = false;
   }
 
-  /** Returns a function that reports the result once everything is on disk. */
+  /** Runs a job in a savepoint. Returns a function that reports its result, to be called once everything is on disk. */
   async #do({ work, resolve, reject }: Job): Promise<() => void> {
     this.#writer.run('SAVEPOINT job');
     try {

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 
-/** Takes the bytes of a body as they arrive. */
+/** Consumes the bytes of a body as they arrive. */
 export interface Sink {
   /** Memory for the next bytes; never empty. */
   target(): Uint8Array;
-  /** Reports `count` bytes written to the target. A promise must be awaited before the next `target`. */
+  /** Reports `count` bytes written to the target. If it returns a promise, await it before the next `target`. */
   advance(count: number): Promise<void> | undefined;
 }
 
-/** The arriving bytes of a volume, from any transport. */
+/** The bytes of a volume as they arrive, from any transport. */
 export interface Body {
   /** Writes all bytes to the sink, in order. Rejects if the sink fails or the sender disconnects. */
   pour(sink: Sink): Promise<void>;
@@ -19,7 +19,7 @@ export class Disconnected extends Error {
   override name = 'Disconnected';
 }
 
-/** A stream as a body. A failing sink does not destroy it, so that an answer can still be sent. */
+/** Turns a stream into a body. A failing sink does not destroy the stream, so that an answer can still be sent. */
 export const streamBody = (stream: Readable): Body => ({
   async pour(sink) {
     for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

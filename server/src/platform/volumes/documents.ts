@@ -1,9 +1,9 @@
-/** The documents beside the volumes: manifests and accounts, as JSON. */
+/** The JSON documents stored beside the volumes: manifests and accounts. */
 import { limits, type Volume } from '@szafa/protocol';
 import { numbersOf, volumeNamed } from './names.ts';
 import type { AccountDocument, Manifest, NoteName, VolumeName } from './store.ts';
 
-/** A document in the store is not what the server writes. */
+/** A document in the store does not have the form that the server writes. */
 export class BrokenDocument extends Error {
   override name = 'BrokenDocument';
 }
@@ -20,7 +20,7 @@ function parseDocument<T extends object>(name: string, text: string): T {
   return document as T;
 }
 
-/** Random ids, and fixed words for callers without an account. */
+/** Random ids, and fixed words for owners without an account. */
 const ACCOUNT_ID = /^[0-9a-z]{1,32}$/;
 
 export const isAccountId = (text: unknown) => typeof text === 'string' && ACCOUNT_ID.test(text);
@@ -31,11 +31,11 @@ export function accountIdIn(name: string): string | undefined {
   return isAccountId(id) ? id : undefined;
 }
 
-/** The volumes of a group as a manifest stores them, in less than half the bytes of a list of objects. */
+/** The volumes of a group as stored in a manifest: less than half the bytes of a list of objects. */
 interface PackedVolumes {
   /** All SHA-256 digests, concatenated, in Base64. */
   digests: string;
-  /** Run lengths of equal sizes. */
+  /** Run-length encoded sizes. */
   sizes: [size: number, count: number][];
 }
 
@@ -65,7 +65,7 @@ export function unpackVolumes(document: PackedVolumes): Volume[] {
   return volumes;
 }
 
-/** A manifest as the store keeps it. */
+/** Formats a manifest for the store. */
 export const formatManifest = (manifest: Manifest) =>
   JSON.stringify({ ...manifest, volumes: packVolumes(manifest.volumes) });
 
@@ -80,20 +80,20 @@ function isPacked(document: PackedVolumes | undefined): document is PackedVolume
   return total <= limits.volumesPerFile && Buffer.byteLength(digests, 'base64') === total * DIGEST_BYTES;
 }
 
-/** The small texts of a volume store, by path. */
+/** The small text files of a volume store, by path. */
 export interface TextStore {
   manifestPath(id: string): string;
   accountPath(fileName: string): string;
   notePath(name: NoteName): string;
-  /** Undefined if there is none. */
+  /** Returns undefined if there is no such text. */
   read(path: string): Promise<string | undefined>;
-  /** Writes durably; replaces an earlier text. */
+  /** Writes durably and replaces an earlier text. */
   write(path: string, text: string): Promise<unknown>;
   /** Removes durably. May be repeated. */
   remove(path: string): Promise<void>;
 }
 
-/** The part of every volume store that deals with documents and names. */
+/** The part of a volume store that all engines share: documents and volume names. */
 export abstract class DocumentStore {
   protected readonly texts: TextStore;
 
@@ -101,7 +101,7 @@ export abstract class DocumentStore {
     this.texts = texts;
   }
 
-  /** The names in a group. */
+  /** Lists the names in a group. */
   protected abstract names(id: string): Promise<string[]>;
   abstract remove(id: string): Promise<void>;
 

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const fsync = promisify(fsyncCallback);
 const writeAll = promisify(writeFileCallback);
 
-/** Syncs a folder, which makes renames in it durable. Works for files as well. */
+/** Syncs a folder, which makes renames in it durable. Also works for files. */
 export async function syncFolder(path: string): Promise<void> {
   const fd = openSync(path, constants.O_RDONLY);
   try {

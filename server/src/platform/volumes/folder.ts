@@ -16,25 +16,25 @@ import { Sender } from './sender.ts';
 import type { Manifest, NoteName, OpenVolume, VolumeName, VolumePlace, VolumeStore } from './store.ts';
 
 const ID = /^[0-9a-f]{32}$/;
-/** As `newProcessName` makes them. */
+/** Names made by `newProcessName`. */
 const PROCESS = /^[0-9a-f]{12}$/;
 const PREFIX = /^[0-9a-f]{2}$/;
-/** As `remove` names them. */
+/** Names made by `remove`. */
 const REMOVED = /^[0-9a-f]{32}-[0-9a-f]{12}$/;
 const RECLAIMED_AT_ONCE = 1000;
 /** Enough for 32 uploads and 32 downloads at full speed. */
 const POOL_SEGMENTS = 64;
-/** Large writes suit the disk; bytes read must still be in the CPU's cache when they are sent. */
+/** Large, because that suits the disk. SEND_BYTES is smaller, so that bytes are still in the CPU cache when they are sent. */
 const RECEIVE_BYTES = 1024 * 1024;
 const SEND_BYTES = 512 * 1024;
 const COPIES_AT_ONCE = 8;
 const MANIFEST = 'manifest.json';
-/** With `groupReads` the group may read volumes whose names it knows; it may not list, and documents stay private. */
+/** With `groupReads`, the group may read volumes whose names it knows. It may not list them, and documents stay private. */
 const GROUP_FOLDER = 0o710;
 const GROUP_VOLUME = 0o640;
 
 export interface FolderOptions {
-  /** The group of this process may read the volumes, and nothing else. */
+  /** Lets the group of this process read the volumes, and nothing else. */
   groupReads?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class FolderStore extends DocumentStore implements VolumeStore {
   readonly #receiving = new SegmentPool(POOL_SEGMENTS, RECEIVE_BYTES);
   readonly #sender = new Sender(new SegmentPool(POOL_SEGMENTS, SEND_BYTES));
 
-  /** `process` names this process among all that share the folder. */
+  /** `process` must be unique among the processes that share the folder. */
   constructor(root: string, process: string, { groupReads = false }: FolderOptions = {}) {
     super({
       manifestPath: (id) => join(root, 'volumes', groupPath(id), MANIFEST),
@@ -81,7 +81,7 @@ export class FolderStore extends DocumentStore implements VolumeStore {
     this.#tmp = join(root, 'tmp', process);
   }
 
-  /** Creates the folders; needed once before any process opens the store. */
+  /** Creates the folders. Must run once before any process opens the store. */
   static async prepare(root: string, { groupReads = false }: FolderOptions = {}): Promise<void> {
     await mkdir(join(root, 'tmp'), { recursive: true, mode: 0o700 });
     await mkdir(join(root, 'trash'), { recursive: true, mode: 0o700 });
@@ -98,7 +98,7 @@ export class FolderStore extends DocumentStore implements VolumeStore {
     for (const folder of [join(root, 'volumes'), root, dirname(root)]) await syncFolder(folder);
   }
 
-  /** Deletes unfinished bodies of an ended process; without a name, of all processes. Keeps files that are not ours. */
+  /** Deletes the unfinished bodies of a process that has ended, or of all processes. Keeps files that are not the server's. */
   static async discardUnfinished(root: string, process?: string): Promise<void> {
     const tmp = join(root, 'tmp');
     const names =
@@ -107,13 +107,13 @@ export class FolderStore extends DocumentStore implements VolumeStore {
   }
 
   async create(): Promise<void> {
-    // The first volume creates the folder.
+    // Nothing to do: the first volume creates the folder.
   }
 
   async put(id: string, volume: Volume, body: Body): Promise<void> {
     const folder = this.#groupFolder(id);
     const unfinished = this.#newTemp();
-    // Before the body arrives: a group that is removed in the meantime must not come back.
+    // Created before the body arrives: a group removed in the meantime must not come back.
     this.#makeGroup(folder);
     try {
       await receive(unfinished, volume, body, this.#receiving);
@@ -126,7 +126,7 @@ export class FolderStore extends DocumentStore implements VolumeStore {
     }
   }
 
-  /** Checks the volume after moving it aside, so that one that arrives in the meantime is not affected. */
+  /** Moves the volume aside before checking it, so that a volume arriving in the meantime is not affected. */
   async withdraw(
     id: string,
     named: VolumeName,
@@ -217,7 +217,7 @@ export class FolderStore extends DocumentStore implements VolumeStore {
     const folder = this.#groupFolder(id);
     const aside = join(this.#root, 'trash', `${id}-${randomBytes(6).toString('hex')}`);
     const moved = await rename(folder, aside).then(() => true, ifMissing(false));
-    // Without the sync, a power cut may bring the group back as an orphan, which the sweeper reports.
+    // If the sync fails, a power cut may bring the group back as an orphan, which the sweeper reports.
     if (moved) await syncFolder(dirname(folder)).catch(() => undefined);
   }
 
@@ -273,7 +273,7 @@ export class FolderStore extends DocumentStore implements VolumeStore {
     renameSync(unfinished, path);
   }
 
-  /** Needed after creation, because the umask removes all rights of the group. */
+  /** Needed because the umask removes all permissions of the group. */
   #openToGroup(path: string, mode: number): void {
     if (this.#groupReads) chmodSync(path, mode);
   }
@@ -300,7 +300,7 @@ async function replaceText(unfinished: string, path: string, text: string): Prom
   await syncFolder(dirname(path));
 }
 
-/** The path of a group below the folder of volumes. */
+/** The path of a group below the volumes folder. */
 function groupPath(id: string): string {
   if (!ID.test(id)) throw new TypeError('not the id of a volume group');
   return `${id.slice(0, 2)}/${id}`;
@@ -308,7 +308,7 @@ function groupPath(id: string): string {
 
 const idOfRemoved = (name: string) => name.slice(0, 32);
 
-/** The volume arrived again, or the whole group was removed. */
+/** Ignores the error if the volume has arrived again or the whole group was removed. */
 function unlessReplaced(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST' && error.code !== 'ENOENT') throw error;
 }

@@ -11,7 +11,7 @@ export function nameOf({ idx, sha256 }: VolumeName): string | undefined {
   return idx <= limits.volumesPerFile && NAME.test(name) ? name : undefined;
 }
 
-/** The same for a volume to be stored: throws instead. */
+/** Like `nameOf`, for a volume to be stored: throws instead. */
 export function newName(volume: VolumeName): string {
   const name = nameOf(volume);
   if (name === undefined) throw new TypeError('not a volume number and a digest');
@@ -25,7 +25,7 @@ export function volumeNamed(name: string): VolumeName | undefined {
   return { idx: Number(idx), sha256 };
 }
 
-/** The numbers of the volumes among these names, unique and ascending, without 0, the thumbnail. */
+/** Returns the numbers of the volumes among these names, unique and ascending, without 0 (the thumbnail). */
 export function numbersOf(names: Iterable<string>): number[] {
   // Faster than sorting ten thousand numbers.
   const here = new Uint8Array(limits.volumesPerFile + 1);
@@ -40,7 +40,10 @@ export function numbersOf(names: Iterable<string>): number[] {
   return numbers;
 }
 
-/** The number in a name; 0 for a thumbnail and for other files. Faster than the pattern: a complete reads ten thousand names. */
+/**
+ * Returns the number in a name; 0 for a thumbnail or any other file. Faster than the pattern, since a complete reads ten
+ * thousand names.
+ */
 function numberOf(name: string): number {
   const end = name.length - DIGEST_CHARS - 1;
   if (end < 1 || name[end] !== '-') return 0;

@@ -10,13 +10,13 @@ const truncate = promisify(fs.ftruncate);
 const datasync = promisify(fs.fdatasync);
 const { O_WRONLY, O_CREAT, O_EXCL, O_DIRECT, O_DSYNC } = fs.constants;
 
-/** Volumes up to this size are written in one durable call; page alignment would cost more than it saves. */
+/** Volumes up to this size are written in one durable call, because page alignment would cost more than it saves. */
 const SMALL_BYTES = 128 * 1024;
 const PLAIN_SEGMENT_BYTES = 64 * 1024;
 
 /**
- * Receives a volume into `path` and checks its size and SHA-256. The bytes are on disk when this resolves. They are written past
- * the page cache (O_DIRECT) where the filesystem supports it.
+ * Receives a volume into `path` and checks its size and SHA-256. When this resolves, the bytes are on disk. They bypass the
+ * page cache (O_DIRECT) where the filesystem supports it.
  */
 export async function receive(path: string, volume: Volume, body: Body, pool: SegmentPool): Promise<void> {
   const { size } = volume;
@@ -48,7 +48,7 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
         await Promise.allSettled([last, sink.settled()]);
       }
       if (end !== size) await truncate(fd, size);
-      // An empty volume was not written.
+      // Nothing was written for an empty volume.
       if (!small || size === 0) await datasync(fd);
     } finally {
       fs.closeSync(fd);
@@ -59,7 +59,7 @@ export async function receive(path: string, volume: Volume, body: Body, pool: Se
 }
 
 function ownSegments(size: number): Segment[] {
-  // One byte more than the volume, to notice a body that is too long.
+  // One byte more than the volume needs, to notice a body that is too long.
   if (size <= SMALL_BYTES) return [new Uint8Array(size + 1)];
   return [new Uint8Array(PLAIN_SEGMENT_BYTES), new Uint8Array(PLAIN_SEGMENT_BYTES)];
 }
@@ -69,7 +69,7 @@ function openForWriting(path: string, wantDirect: boolean): { fd: number; direct
     try {
       return { fd: fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_DIRECT, 0o600), direct: true };
     } catch (error) {
-      // tmpfs and some network filesystems lack O_DIRECT; they may have created the file all the same.
+      // tmpfs and some network filesystems lack O_DIRECT; they may have created the file nevertheless.
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
     }
   }

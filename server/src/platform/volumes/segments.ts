@@ -1,4 +1,4 @@
-/** Memory that starts at a page boundary, as O_DIRECT needs it. */
+/** Memory that starts at a page boundary, as O_DIRECT requires. */
 export type Segment = Uint8Array<ArrayBuffer>;
 
 export const PAGE_BYTES = 4096;
@@ -6,15 +6,15 @@ const WASM_PAGE_BYTES = 65_536;
 
 /**
  * A bounded pool of page-aligned segments. An operation leases two, to fill one while the other is written. When all are in
- * use it gets none and works with small buffers of its own: memory stays bounded, and slow clients block nobody.
+ * use, it gets none and uses small buffers of its own: memory stays bounded, and slow clients do not block others.
  */
 export class SegmentPool {
   readonly #free: Segment[] = [];
 
-  /** `bytes` is a multiple of 64 KiB. */
+  /** `bytes` must be a multiple of 64 KiB. */
   constructor(segments: number, bytes: number) {
-    // Only WebAssembly memory is certain to be page-aligned. The system allocates its pages at their first use, so the segment
-    // that was released last is leased first.
+    // Only WebAssembly memory is guaranteed to be page-aligned. The system allocates its pages on first use, so the segment
+    // released last is leased first.
     const pages = (segments * bytes) / WASM_PAGE_BYTES;
     const { buffer } = new WebAssembly.Memory({ initial: pages, maximum: pages });
     for (let at = segments - 1; at >= 0; at--) {

@@ -7,9 +7,12 @@ import { SocketSink } from './socket-sink.ts';
 
 const read = promisify(readCallback);
 
-/** A segment from the page cache takes at most this long, on slow machines too. So does a fast disk, and then waiting does little harm. */
+/**
+ * Reading a segment from the page cache takes at most this long, even on slow machines. A fast disk may be as quick, but then
+ * waiting does little harm.
+ */
 const QUICK_MS = 0.3;
-/** No preemption takes this long: the read waited for the disk. */
+/** Longer than any preemption: such a read waited for the disk. */
 const SURELY_WAITED_MS = 20;
 const FIRST_PENALTY = 16;
 const LAST_PENALTY = 4096;
@@ -19,8 +22,8 @@ const readBlocks = () => process.resourceUsage().fsRead;
 
 /**
  * Decides whether to read synchronously or in a thread. Copying from the page cache takes less time than waking a thread, but
- * a synchronous read that waits for the disk blocks every request. Nothing tells in advance, so after a read that waited the
- * next 16 go to threads, and twice as many each time the next attempt waits again.
+ * a synchronous read that waits for the disk blocks every request. There is no way to know in advance, so after a read that
+ * waited, the next 16 go to threads, and twice as many each time the following attempt waits again.
  */
 export class ReadScheduler {
   readonly #blocks: () => number;
@@ -33,7 +36,7 @@ export class ReadScheduler {
     this.#lastBlocks = blocks();
   }
 
-  /** Whether to read synchronously now. Report the time of such a read with `took`. */
+  /** Whether to read synchronously now. Report the duration of such a read with `took`. */
   isDirect(): boolean {
     if (this.#threaded === 0) return true;
     this.#threaded--;
@@ -49,7 +52,7 @@ export class ReadScheduler {
     }
   }
 
-  /** Whether the disk was read since the last call. If not, the process was only preempted. */
+  /** Whether the disk has been read since the last call. If not, the process was only preempted. */
   #usedDisk(): boolean {
     const before = this.#lastBlocks;
     this.#lastBlocks = this.#blocks();
@@ -57,12 +60,15 @@ export class ReadScheduler {
   }
 }
 
-/** The file is shorter than its volume: something else has truncated it. */
+/** The file is shorter than its volume: another program has truncated it. */
 export class ShortVolume extends Error {
   override name = 'ShortVolume';
 }
 
-/** Sends files to connections. Several downloads read in threads while others write; a single one would only wait for its thread. */
+/**
+ * Sends files to connections. With several downloads, one reads in a thread while another writes; a single download would
+ * only wait for its thread.
+ */
 export class Sender {
   readonly #pool: SegmentPool;
   readonly #scheduler = new ReadScheduler();
@@ -88,7 +94,7 @@ export class Sender {
         position += bytesRead;
         const wait = socketSink.advance(bytesRead);
         if (wait) await wait;
-        // This turn never waited: let other requests run.
+        // Nothing waited in this turn, so let other requests run.
         else if (direct && position < end) await nextTurn();
       }
       await socketSink.finish();

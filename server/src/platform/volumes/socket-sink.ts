@@ -9,7 +9,7 @@ export class SinkClosed extends Error {
   override name = 'SinkClosed';
 }
 
-/** Sends a fixed number of bytes to a writable: one segment is filled while the other is sent. Always `close` it. */
+/** Sends a fixed number of bytes to a writable, filling one segment while the other is sent. Always `close` it. */
 export class SocketSink implements Sink {
   /** Bytes taken so far. */
   received = 0;
@@ -18,14 +18,14 @@ export class SocketSink implements Sink {
   readonly #pool: SegmentPool;
   readonly #lease: Segment[] | undefined;
   readonly #segments: Uint8Array[];
-  /** The current write of each segment. A late callback of an earlier write must not end the current one. */
+  /** The current write of each segment. A late callback of an earlier write must not be taken for the current one. */
   readonly #sending: (symbol | undefined)[] = [undefined, undefined];
   readonly #onClose = () => {
     this.#sending.fill(undefined);
     this.#fail(new SinkClosed('the peer disconnected'));
   };
   #fault: SinkClosed | undefined;
-  /** Resolved whenever a segment was sent. */
+  /** Resolves whenever a segment has been sent. */
   #waiter: PromiseWithResolvers<void> | undefined;
   #current = 0;
   #filled = 0;
@@ -78,7 +78,7 @@ export class SocketSink implements Sink {
       if (error) this.#fail(new SinkClosed(`the peer disconnected: ${error.message}`, { cause: error }));
       else this.#wake();
     });
-    // The system has copied all bytes: the same segment, still in the CPU's cache, is filled again.
+    // If the system has copied all bytes, the same segment, still in the CPU cache, can be filled again.
     if (this.#writable.writableLength === 0) this.#sending[at] = undefined;
   }
 

@@ -5,8 +5,8 @@ import type { Sink } from './body.ts';
 import type { Segment } from './segments.ts';
 
 /**
- * Takes a volume and checks its size and SHA-256. One segment is filled while the others are written. The last bytes are held
- * back until the volume is verified, so that a wrong one is never complete.
+ * Receives a volume and checks its size and SHA-256. One segment is filled while the others are written. The last bytes are
+ * held back until the volume is verified, so that a wrong volume never becomes complete.
  */
 export class VolumeSink implements Sink {
   readonly #volume: Volume;
@@ -16,13 +16,13 @@ export class VolumeSink implements Sink {
   readonly #hash = createHash('sha256');
   #current = 0;
   #filled = 0;
-  /** How much of the current segment is being written already. */
+  /** Bytes of the current segment that have already been passed to `write`. */
   #flushed = 0;
   #received = 0;
   /** The last bytes, if they filled a segment completely. */
   #last: Segment | undefined;
 
-  /** `write` gets each part once, in order. Its segment is filled again when it resolves. */
+  /** `write` gets each part once, in order. The segment is reused when the promise resolves. */
   constructor(volume: Volume, segments: Segment[], write: (bytes: Segment) => Promise<void>) {
     this.#volume = volume;
     this.#segments = segments;
@@ -47,7 +47,7 @@ export class VolumeSink implements Sink {
     return this.#writes[this.#current];
   }
 
-  /** Writes what the current segment has, unless it is the end of the volume. */
+  /** Writes the content of the current segment, unless it is the end of the volume. */
   flush(): void {
     const bytes = this.#unflushed();
     if (bytes.length === 0 || this.#received === this.#volume.size) return;
@@ -55,12 +55,12 @@ export class VolumeSink implements Sink {
     this.#hash.update(bytes);
     const written = this.#write(bytes);
     const writes = Promise.all([this.#writes[this.#current], written]).then(() => undefined);
-    // Awaited later; until then a rejection must not count as unhandled.
+    // Awaited later; until then, a rejection must not count as unhandled.
     writes.catch(() => undefined);
     this.#writes[this.#current] = writes;
   }
 
-  /** Verifies the volume and returns its last bytes, which the caller writes. */
+  /** Verifies the volume and returns its last bytes, which the caller must write. */
   verify(): Segment {
     const { size, sha256 } = this.#volume;
     if (this.#received !== size)
@@ -75,7 +75,7 @@ export class VolumeSink implements Sink {
     await Promise.all(this.#writes);
   }
 
-  /** Resolves when no write is running; the segments are free. */
+  /** Resolves when no write is running and the segments are free. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#writes);
   }

@@ -20,10 +20,10 @@ export const endingAt = ({ end_reason, expires_at }: LinkState, now: number): En
 export abstract class LinksTable<Row> extends Queries {
   protected abstract readonly table: 'shares' | 'file_requests';
   protected abstract readonly noun: 'share' | 'request';
-  /** The columns of `Row`, with `l` for the link. */
+  /** The columns of `Row`, where `l` is the link. */
   protected abstract readonly columns: string;
 
-  /** Ends a link. Its row stays for a while, to say why it ended. */
+  /** Ends a link. The row is kept for a while to record why it ended. */
   protected abstract endRow(tx: Sql, id: string, now: number): Promise<void>;
 
   /** Lists open links of all accounts or of one, by id. */
@@ -39,7 +39,10 @@ export abstract class LinksTable<Row> extends Queries {
     return countUpToLimit(this.sql, `${this.table} WHERE ended_at IS NULL`);
   }
 
-  /** With `owner`, ends only a link of that owner, and removes it from the list. False if there is none. */
+  /**
+   * Ends a link. With `owner`, only a link of that owner, which also disappears from the owner's list. False if there is
+   * none.
+   */
   end(id: string, now: number, actor: Actor, owner?: string): Promise<boolean> {
     const { table, noun } = this;
     return this.sql.transaction(async (tx) => {

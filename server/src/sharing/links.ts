@@ -1,11 +1,11 @@
-/** What shares and file requests have in common: links that visitors, who have no account, open. */
+/** The common part of shares and file requests: links opened by visitors, who have no account. */
 import { hash } from 'node:crypto';
 import type { Ending } from '@szafa/protocol';
 import type { Config } from '../config.ts';
 import { ApiError, TryLater } from '../platform/http/api-error.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
 
-/** Requests per second that name a link, from one address on one node; half a minute's worth may come at once. */
+/** Requests per second to links from one address, on one node. Half a minute's worth may come at once. */
 const VISITS_A_SECOND = 10;
 /** Longer values are refused without hashing them. */
 const MAX_ACCESS_CHARS = 100;
@@ -15,21 +15,21 @@ export interface Visit {
   id: string;
   /** The address that limits apply to; see caller-address.ts. */
   network: string;
-  /** Whether many people may have this address; see caller-address.ts. */
+  /** Whether many people may share this address; see caller-address.ts. */
   shared: boolean;
   access: string | undefined;
-  /** Of a share. */
+  /** Only for a share. */
   ticket: string | undefined;
 }
 
-/** Limits open uploads, or tickets, by the visitor's address. */
+/** Limits open uploads or tickets of one visitor address. */
 export interface AddressLimit {
-  /** A digest: the database does not learn the address. */
+  /** A digest, so that the database does not learn the address. */
   address: string;
   most: number;
 }
 
-/** An address that many people may have gets as much as the link allows, since its users cannot be told apart. */
+/** An address shared by many people may use as much as the link allows, since its users cannot be told apart. */
 export const addressLimit = (
   { id, network, shared }: Visit,
   { ofAddress, ofLink }: { ofAddress: number; ofLink: number },

@@ -3,8 +3,8 @@ import { first, type Sql } from '../platform/sql/sql.ts';
 import { IS_OPEN, JOIN_OWNER } from './links-table.ts';
 
 /**
- * Returns a visitor's upload as a session of the owner that reaches only this transfer: the files belong to the owner
- * and arrive at the owner's rate. `state` names columns of the transfer (`t`) to return as well.
+ * Returns a visitor's upload as a session of the owner that reaches only this transfer: the files belong to the owner and are
+ * limited by the owner's rate. `state` names further columns of the transfer (`t`) to return.
  */
 export function findUploadSession<State>(
   sql: Sql,
@@ -24,7 +24,7 @@ export function findUploadSession<State>(
   );
 }
 
-/** Stops counting a cancelled transfer for its request. A completed one counts even if its file is deleted. */
+/** Stops counting a cancelled transfer for its request. A completed transfer counts even if its file is deleted. */
 export async function deleteUpload(tx: Sql, transferId: string): Promise<void> {
   await tx.execute('DELETE FROM request_uploads WHERE transfer_id = ?', transferId);
 }

@@ -30,10 +30,10 @@ export interface RequestRow extends LinkState {
   files: number;
   bytes: number;
   created_at: number;
-  /** Uploads, completed or open, and their bytes. */
+  /** Number and bytes of all uploads, completed or open. */
   begun: number;
   begun_bytes: number;
-  /** The open ones among them. */
+  /** Number and bytes of open uploads. */
   uploading: number;
   uploading_bytes: number;
 }
@@ -57,7 +57,7 @@ const sumUploads = (what: string, more = '') =>
 const JOIN_OPEN = `JOIN transfers t ON t.transfer_id = v.transfer_id AND t.${NOT_DONE}`;
 const BEGUN = `${sumUploads('COUNT(*)')} AS begun, ${sumUploads('SUM(v.bytes)')} AS begun_bytes`;
 
-/** What the limits of a request still allow. */
+/** The files and bytes that a request still accepts. */
 export interface RemainingLimits {
   files: number;
   bytes: number;
@@ -75,9 +75,9 @@ export async function deleteRequests(tx: Sql, owner: string, limit: number): Pro
 }
 
 /**
- * File requests: links by which visitors upload for an owner. Uploads are counted by their rows, under a lock of the
- * request, so that any number of visitors on any node stays within its limits. A row goes when its transfer is cancelled,
- * and stays when it is completed.
+ * File requests: links by which visitors upload for an owner. Uploads are counted by their rows while the request is locked,
+ * so that any number of visitors on any node stays within its limits. The row of an upload is deleted when its transfer is
+ * cancelled, and kept when it is completed.
  */
 export class RequestsTable extends LinksTable<RequestRow> {
   protected readonly table = 'file_requests';
@@ -86,7 +86,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
     `l.id, l.owner, l.files, l.bytes, l.created_at, l.expires_at, l.end_reason, ${BEGUN},
     ${sumUploads('COUNT(*)', JOIN_OPEN)} AS uploading, ${sumUploads('SUM(v.bytes)', JOIN_OPEN)} AS uploading_bytes`;
 
-  /** Creating the same request again changes nothing. */
+  /** Creates a request. Creating the same request again changes nothing. */
   create(request: NewRequest, mostEntries?: number): Promise<void> {
     const { id, owner, accountId, header, access, own, max_files, max_bytes, now, expiresAt } = request;
     return this.sql.transaction(async (tx) => {
@@ -110,7 +110,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
     });
   }
 
-  /** Lists the requests of an account, without those that the owner ended. */
+  /** Lists the requests of an account, except those that the owner has ended. */
   list(owner: string): Promise<(RequestRow & { own: string })[]> {
     return this.sql.query(
       `SELECT ${this.columns}, l.own FROM file_requests l WHERE l.owner = ? AND l.own <> ''`,
@@ -122,7 +122,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
     await tx.execute("UPDATE file_requests SET ended_at = ?, end_reason = 'ended' WHERE id = ?", now, id);
   }
 
-  /** Undefined if there is no such request, or the caller does not know the link. */
+  /** Returns undefined if there is no such request, or the caller does not know the link. */
   async find(id: string, accessHash: string, now: number) {
     const row = await first<ActiveRequest & LinkState & { access_hash: string }>(
       this.sql,
@@ -135,7 +135,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
     return ending === null ? row : { ending };
   }
 
-  /** The transfer that was started with this token, if any. */
+  /** Returns the transfer that was started with this token, if any. */
   async findTransfer(id: string, tokenHash: string): Promise<string | undefined> {
     const text = 'SELECT transfer_id FROM request_uploads WHERE token_hash = ? AND request_id = ?';
     return (await first<{ transfer_id: string }>(this.sql, text, tokenHash, id))?.transfer_id;
@@ -147,7 +147,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
   }
 
   /**
-   * Counts an upload and creates its transfer, if the limits allow it. `taken`: the token has a transfer already. `ended`:
+   * Counts an upload and creates its transfer, if the limits allow it. `taken`: the token already has a transfer. `ended`:
    * the request has ended. `busy`: too many uploads are open.
    */
   begin(
@@ -167,7 +167,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
       );
       if (!request) return 'ended';
       if (await exists(tx, 'SELECT 1 FROM request_uploads WHERE token_hash = ?', tokenHash)) return 'taken';
-      // After the lock, in a statement of its own, so that it counts what others have started in the meantime.
+      // A separate statement after the lock, so that it counts uploads that others have started in the meantime.
       type Sums = Pick<RequestRow, 'begun' | 'begun_bytes' | 'uploading'> & { own: number };
       const [sums] = await tx.query<Sums>(
         `SELECT ${BEGUN}, ${sumUploads('COUNT(*)', JOIN_OPEN)} AS uploading,
@@ -190,7 +190,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
     return begun.catch(rollbackReason<Creation>);
   }
 
-  /** Lists open uploads of requests that ended since then; no visitor can continue them. */
+  /** Lists open uploads of requests that ended after `since`; no visitor can continue them. */
   abandonedUploads(since: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
     return this.sql.query(
       `SELECT t.transfer_id, t.file_id FROM file_requests r JOIN request_uploads v ON v.request_id = r.id
@@ -200,7 +200,7 @@ export class RequestsTable extends LinksTable<RequestRow> {
     );
   }
 
-  /** Lists uploads without volumes that have not been touched since then. */
+  /** Lists uploads without volumes that have not been touched since `time`. */
   emptyUploads(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
     return this.sql.query(
       `SELECT t.transfer_id, t.file_id FROM transfers t JOIN request_uploads v ON v.transfer_id = t.transfer_id

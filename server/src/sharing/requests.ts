@@ -29,8 +29,8 @@ interface Dependencies extends LinkDependencies {
 
 /**
  * File requests and the uploads of visitors. A visitor proves knowledge of the link, as for shares, and starts an upload
- * under a token of its own: a streamed transfer of the owner with declared sizes, which one transaction counts before its
- * first byte. From then on it is a transfer like any other; the token reaches it and nothing else.
+ * under a token of its own. The upload is a streamed transfer of the owner with declared sizes, counted in one transaction
+ * before its first byte. From then on it is a transfer like any other; the token gives access to nothing else.
  */
 export class Requests extends Links<Dependencies> {
   protected readonly endedMessages = {
@@ -91,12 +91,12 @@ export class Requests extends Links<Dependencies> {
     const create: Parameters<Transfers['begin']>[2] = async (ids, bounds) => {
       const result = await requests.begin(visit.id, tokenHash, init, ids, bounds, { from });
       if (result === 'taken') {
-        // Either the same request arrived twice at once, or another link's upload has this token.
+        // Either the same HTTP request arrived twice at once, or an upload of another link has this token.
         same = await requests.findTransfer(visit.id, tokenHash);
         if (same === undefined) throw new RuleError('upload_token: another upload has this token');
       }
       if (result === 'ended') {
-        // It ended in the meantime; find() says why.
+        // The file request ended in the meantime; #find throws the reason.
         await this.#find(visit);
         throw this.ended('expired');
       }
@@ -110,7 +110,7 @@ export class Requests extends Links<Dependencies> {
       return transferId;
     } catch (error) {
       if (same !== undefined) return same;
-      // The owner's account was deleted in the meantime; the visitor sees only that the link is gone.
+      // The owner's account has been deleted in the meantime; the visitor learns only that the link is gone.
       throw error instanceof DetailError ? this.unknown() : error;
     }
   }

@@ -1,4 +1,4 @@
-/** The routes of shares and file requests: of owners, of accounts that receive a share, and of visitors, who have no token. */
+/** The routes of shares and file requests: for owners, for accounts that receive a share, and for visitors, who have no token. */
 import { headers } from '@szafa/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DownloadContent, sendContent } from '../files/download.ts';
@@ -62,7 +62,7 @@ export function sharingHandlers(
       const whole = range === undefined && tag === undefined;
       const position = { number: volumeNumber(number), idx: volumeNumber(idx) };
       const content = await shares.openVolume(visit(request, share_id), position, whole);
-      // Never handed to nginx, which would serve it to others as well.
+      // Never handed to nginx, which would also serve it to others.
       return send(request, reply, { ...content, forVisitor: true });
     },
     readSharedDigests: async (request, reply) => {

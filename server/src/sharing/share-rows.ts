@@ -1,4 +1,4 @@
-/** SQL of shares that is part of larger transactions: files and tickets, recipients, deletion of accounts. */
+/** SQL for shares that is part of larger transactions: files and tickets, recipients, deletion of accounts. */
 import { type Ending, limits } from '@szafa/protocol';
 import { isUsable } from '../accounts/account-rows.ts';
 import { ApiError } from '../platform/http/api-error.ts';
@@ -24,7 +24,7 @@ export async function insertFiles(tx: Sql, shareId: string, files: string[]): Pr
   for (const row of rows.slice(many)) await tx.execute(INSERT_ONE, ...row);
 }
 
-/** Copies files and tickets of a share into another database that has its row. */
+/** Copies files and tickets of a share into another database, which already has the row of the share. */
 export async function copyShareParts(from: Sql, to: Sql, id: string): Promise<void> {
   const ordered = 'SELECT file_id FROM share_files WHERE share_id = ? ORDER BY number';
   const files = await from.query<{ file_id: string }>(ordered, id);
@@ -42,7 +42,7 @@ async function deleteParts(tx: Sql, id: string): Promise<void> {
   await tx.execute('DELETE FROM share_tickets WHERE share_id = ?', id);
 }
 
-/** Ends a share. The row stays for a while, to say why it ended. */
+/** Ends a share. The row is kept for a while to record why it ended. */
 export async function endShare(tx: Sql, id: string, reason: Ending, now: number): Promise<void> {
   await tx.execute(
     "UPDATE shares SET ended_at = ?, end_reason = ?, header = '', letter = NULL WHERE id = ?",
@@ -51,11 +51,11 @@ export async function endShare(tx: Sql, id: string, reason: Ending, now: number)
   await deleteParts(tx, id);
 }
 
-/** The same for unknown names, and for accounts that are disabled, being deleted or without public keys. */
+/** The same answer for unknown names and for accounts that are disabled, being deleted or without public keys. */
 export const unknownRecipient = (extra?: { files: string[] }) =>
   new ApiError(404, 'nothing can be shared with an account of this name', extra && { extra });
 
-/** Returns the account id of the recipient of a new share, and keeps the account until the transaction ends. */
+/** Returns the account id of the recipient of a new share, and locks the account until the transaction ends. */
 export async function findRecipient(tx: Sql, ownerId: string, username: string): Promise<string> {
   const recipient = await first<{ account_id: string }>(
     tx,
@@ -69,7 +69,7 @@ export async function findRecipient(tx: Sql, ownerId: string, username: string):
       409,
       'your account has no public keys yet; log in with a current client to create them',
     );
-  // Of two owners who share at the same time, the second counts the share of the first.
+  // If two owners share at the same time, the second one must count the share of the first.
   await takeNamedLock(tx, `shares for ${accountId}`);
   const [count] = await tx.query<{ of_all: number; of_one: number | null }>(
     `SELECT COUNT(*) AS of_all, CAST(SUM(CASE WHEN account_id = ? THEN 1 ELSE 0 END) AS BIGINT) AS of_one
@@ -82,7 +82,7 @@ export async function findRecipient(tx: Sql, ownerId: string, username: string):
   return accountId;
 }
 
-/** Ends shares for an account that is being deleted, and returns their number. */
+/** Ends shares received by an account that is being deleted, and returns their number. */
 export async function endReceivedShares(tx: Sql, recipientId: string, now: number, limit: number) {
   const shares = await tx.query<{ id: string }>(
     `SELECT id FROM shares WHERE recipient_id = ? AND ended_at IS NULL ORDER BY id LIMIT ? ${tx.dialect.forUpdate}`,

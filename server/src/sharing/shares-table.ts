@@ -26,29 +26,29 @@ export interface ShareRow extends LinkState {
   downloaded: number;
 }
 
-/** A share as the account sees it that receives it. */
+/** A share as its recipient sees it. */
 interface ReceivedRow extends Omit<ShareRow, 'recipient' | 'end_reason'> {
   identity: string;
   letter: string;
   present: number;
 }
 
-/** What opens a share: knowledge of the link, or the account it is for. */
+/** How a share is opened: by knowing the link, or by the account that receives it. */
 type ShareAccess = { accessHash: string } | { recipientId: string };
 
 export type ActiveShare = Pick<ShareRow, 'expires_at' | 'downloads' | 'downloaded' | 'files'>;
 
-/** Joins the files (`f`) of a share (`l`) that still exist; `g` is the row in share_files. */
+/** Joins the files (`f`) of a share (`l`) that still exist, where `g` is the row in share_files. */
 const JOIN_FILES = 'JOIN files f ON f.file_id = g.file_id AND f.owner = l.owner AND f.trashed_at = 0';
 const PRESENT = `(SELECT COUNT(*) FROM share_files g ${JOIN_FILES} WHERE g.share_id = l.id) AS present`;
 const THIS_TICKET = 'share_id = ? AND ticket_hash = ?';
-/** The sweeper's next round ends the rest. */
+/** Per round of the sweeper; the next round ends the rest. */
 const EXPIRED_AT_ONCE = 100;
 
 /**
- * Shares: files that an owner gives to anyone who knows a link, or to one account. A ticket is the right to one download:
- * the transaction that creates it counts the download, and the ticket then reads as often as needed. Of tickets, and of
- * the value that proves knowledge of a link, only digests are stored.
+ * Shares: files that an owner gives to anyone who knows a link, or to one account. A ticket is the right to one download: the
+ * transaction that creates it counts the download, and afterwards the ticket can be used for any number of reads. Tickets,
+ * and the value that proves knowledge of a link, are stored only as digests.
  */
 export class SharesTable extends LinksTable<ShareRow> {
   protected readonly table = 'shares';
@@ -56,7 +56,7 @@ export class SharesTable extends LinksTable<ShareRow> {
   protected readonly columns =
     'l.id, l.owner, l.recipient, l.files, l.created_at, l.expires_at, l.downloads, l.downloaded, l.end_reason';
 
-  /** Creating the same share again changes nothing. */
+  /** Creates a share. Creating the same share again changes nothing. */
   create(share: NewShare, mostEntries?: number): Promise<void> {
     const { id, owner, accountId, files, header, now, access = null, downloads = null } = share;
     const { username = null, letter = null } = share.to ?? {};
@@ -82,7 +82,7 @@ export class SharesTable extends LinksTable<ShareRow> {
         const extra = { files: files.filter((file) => !known.has(file)) };
         throw new ApiError(404, 'some of these files are not yours, or do not exist', { extra });
       }
-      // Last, so that a caller without files cannot use it to test names.
+      // Checked last, so that a caller without files cannot use this to find out which names exist.
       const recipientId = username === null ? null : await findRecipient(tx, accountId, username);
       await tx.execute(
         insertInto('shares', SHARE_COLUMNS),
@@ -95,13 +95,13 @@ export class SharesTable extends LinksTable<ShareRow> {
     });
   }
 
-  /** Lists the shares of an account, without those that the owner ended. `present`: its files that still exist. */
+  /** Lists the shares of an account, except those that the owner has ended. `present`: number of files that still exist. */
   list(owner: string): Promise<(ShareRow & { own: string; present: number })[]> {
     const text = `SELECT ${this.columns}, l.own, ${PRESENT} FROM shares l WHERE l.owner = ? AND l.own <> ''`;
     return this.sql.query(text, owner);
   }
 
-  /** Replaces the owner's note if it has the digest `match`; false if the owner has no such share. */
+  /** Replaces the owner's note if its digest is `match`; false if the owner has no such share. */
   writeOwn(id: string, owner: string, own: string, match: string): Promise<'written' | 'changed' | false> {
     return this.sql.transaction(async (tx) => {
       const text = `SELECT own FROM shares WHERE id = ? AND owner = ? AND own <> '' ${tx.dialect.forUpdate}`;
@@ -117,7 +117,7 @@ export class SharesTable extends LinksTable<ShareRow> {
     return endShare(tx, id, 'ended', now);
   }
 
-  /** Undefined if there is no such share, or `access` does not open it. */
+  /** Returns undefined if there is no such share, or `access` does not open it. */
   async find(id: string, access: ShareAccess, now: number) {
     type Row = ActiveShare & LinkState & { access_hash: string | null; recipient_id: string | null };
     const row = await first<Row>(
@@ -141,7 +141,7 @@ export class SharesTable extends LinksTable<ShareRow> {
     );
   }
 
-  /** The numbers of its files that still exist. */
+  /** Lists the numbers of the share's files that still exist. */
   async present(id: string): Promise<number[]> {
     const rows = await this.sql.query<{ number: number }>(
       `SELECT g.number FROM shares l JOIN share_files g ON g.share_id = l.id ${JOIN_FILES} WHERE l.id = ? ORDER BY g.number`,
@@ -155,7 +155,7 @@ export class SharesTable extends LinksTable<ShareRow> {
     return exists(this.sql, text, id, ticketHash, now);
   }
 
-  /** Creates a ticket and counts its download, unless the ticket exists already. */
+  /** Creates a ticket and counts its download, unless the ticket already exists. */
   takeTicket(
     id: string,
     ticketHash: string,
@@ -181,7 +181,7 @@ export class SharesTable extends LinksTable<ShareRow> {
       if (count!.count >= most || (from && count!.own >= from.most)) return 'busy';
       const until = now + limits.ticketSeconds * 1000;
       const expiresAt = share.expires_at === null ? until : Math.min(until, share.expires_at);
-      // An expired ticket counts as none.
+      // An expired ticket is treated as if it did not exist.
       if (ticket) await tx.execute(`DELETE FROM share_tickets WHERE ${THIS_TICKET}`, id, ticketHash);
       await tx.execute(
         `UPDATE shares SET downloaded = downloaded + 1,
@@ -215,7 +215,7 @@ export class SharesTable extends LinksTable<ShareRow> {
     return { fileId, file: parse(row), paced: { username, downloadRate, uploadRate: null } };
   }
 
-  /** Lists the open shares for an account. */
+  /** Lists the open shares that an account has received. */
   listReceived(recipientId: string, now: number): Promise<ReceivedRow[]> {
     return this.sql.query<ReceivedRow>(
       `SELECT l.id, l.owner, COALESCE(c.identity, '') AS identity, l.letter, l.files, l.created_at, l.expires_at,
@@ -225,7 +225,7 @@ export class SharesTable extends LinksTable<ShareRow> {
     );
   }
 
-  /** Ends a share that the recipient declines; its owner sees that it has ended. False if there is none. */
+  /** Ends a share declined by its recipient; the owner sees that it has ended. False if there is none. */
   endReceived(id: string, recipientId: string, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const share = await first<{ owner: string; recipient: string }>(
@@ -241,7 +241,7 @@ export class SharesTable extends LinksTable<ShareRow> {
     });
   }
 
-  /** Ends expired shares, and used-up ones once no ticket is left. Deletes rows that ended before `endedBefore`. */
+  /** Ends expired shares, and used-up shares once their tickets have expired. Deletes rows that ended before `endedBefore`. */
   async expire(now: number, endedBefore: number): Promise<void> {
     await this.sql.execute('DELETE FROM share_tickets WHERE expires_at <= ?', now);
     const over = await this.sql.query<{ id: string; ending: Ending }>(

@@ -27,10 +27,13 @@ import { endingAt } from './links-table.ts';
 import { unknownRecipient } from './share-rows.ts';
 import type { ActiveShare } from './shares-table.ts';
 
-/** Names that an account may look up per second, on one node; half a minute's worth at once. Too slow to try lists of names. */
+/**
+ * Names that an account may look up per second, on one node; half a minute's worth may come at once. Too slow for trying out
+ * lists of names.
+ */
 const NAMES_A_SECOND = 1;
 
-/** The same whether the share never existed or is for another account. */
+/** The same answer whether the share never existed or is for another account. */
 const NOT_RECEIVED = 'nothing like this is shared with you';
 const unknownShare = () => new ApiError(404, 'you have no such share');
 
@@ -42,8 +45,8 @@ interface Dependencies extends LinkDependencies {
 
 /**
  * Shares, for their owners, for visitors with a link, and for accounts that receive them. A visitor proves knowledge of the
- * link (`access`, derived from its secret, which is never sent) and takes a ticket before the first byte; that counts one
- * download, in one transaction. The ticket then reads all volumes and ranges, so parallel and repeated requests do not
+ * link (`access` is derived from the link's secret, which is never sent) and takes a ticket before the first byte, which
+ * counts one download in one transaction. The ticket then reads all volumes and ranges: parallel and repeated requests do not
  * count, and nodes need not know what others have sent.
  */
 export class Shares extends Links<Dependencies> {
@@ -92,7 +95,7 @@ export class Shares extends Links<Dependencies> {
     if (!(await this.deps.metadata.shares.end(id, Date.now(), 'account', username))) throw unknownShare();
   }
 
-  /** The public keys of an account. */
+  /** Returns the public keys of an account. */
   async identity({ accountId }: Caller, username: string): Promise<StoredIdentity> {
     await this.#limitLookups(accountId);
     const { accounts } = this.deps.metadata;
@@ -101,20 +104,20 @@ export class Shares extends Links<Dependencies> {
     return { username, identity };
   }
 
-  /** Whether the caller has the account's keys already. */
+  /** Whether the caller already has the account's public keys. */
   async #knowsIdentity({ username, identity }: NonNullable<ShareBody['to']>): Promise<boolean> {
     if (identity === undefined || !isUsername(username)) return false;
     const known = await this.deps.metadata.accounts.identity(username);
     return known !== undefined && hash('sha256', known, 'hex') === identity;
   }
 
-  /** Applies to every answer that shows whether a name exists; all of them count together. */
+  /** One limit for all answers that reveal whether a name exists. */
   async #limitLookups(accountId: string): Promise<void> {
     if (await this.deps.rateLimiter.isTooFrequent(`names ${accountId}`, NAMES_A_SECOND))
       throw new TryLater(429, 'too many lookups of names; try again later', 60);
   }
 
-  /** Lists open shares for the caller. */
+  /** Lists the open shares that the caller has received. */
   async listReceived({ username, accountId }: Caller): Promise<ReceivedShare[]> {
     requireRegistered(username);
     if (!this.deps.config.shares) return [];
@@ -147,7 +150,7 @@ export class Shares extends Links<Dependencies> {
     return this.#open(visit.id, await this.#find(visit), visit.ticket);
   }
 
-  /** A used-up share still opens for holders of a ticket. */
+  /** Opens a share. A used-up share still opens for the holder of a ticket. */
   async #open(id: string, share: ActiveShare, ticket: string | undefined): Promise<OpenedShare> {
     const { shares } = this.deps.metadata;
     const left = downloadsLeft(share);
@@ -166,19 +169,19 @@ export class Shares extends Links<Dependencies> {
     };
   }
 
-  /** Returns when the ticket expires. */
+  /** Takes a ticket and returns its expiry. */
   async takeTicket(visit: Visit, { ticket }: TicketBody): Promise<string> {
     const most = { ofAddress: limits.ticketsOfAddress, ofLink: limits.ticketsOfShare };
     return this.#take(visit.id, ticket, () => this.#find(visit), addressLimit(visit, most));
   }
 
-  /** `from` applies to visitors; a share for one account has no other visitors to protect. */
+  /** `from` limits visitors; a share for one account has no other visitors to protect. */
   async #take(id: string, ticket: string, find: () => Promise<ActiveShare>, from?: AddressLimit) {
     await find();
     const taken = await this.deps.metadata.shares.takeTicket(id, hashToken(ticket), Date.now(), { from });
     if (taken === 'used up') throw this.ended('used up');
     if (taken === 'ended') {
-      // It ended in the meantime; find() says why.
+      // The share ended in the meantime; find() throws the reason.
       await find();
       throw this.ended('expired');
     }
@@ -190,7 +193,7 @@ export class Shares extends Links<Dependencies> {
     return iso(taken.expiresAt);
   }
 
-  /** `paced`: the account whose download rate applies. */
+  /** Opens a volume of a shared file. `paced`: the account whose download rate applies. */
   async openVolume(visit: Visit, { number, idx }: { number: number; idx: number }, whole: boolean) {
     const { fileId, file, paced } = await this.#readable(visit, number, idx);
     const volume = file.volume && (await this.deps.volumes.open(fileId, file.volume, whole));
@@ -204,10 +207,10 @@ export class Shares extends Links<Dependencies> {
     return { ...openDigests(await this.deps.metadata.files.volumes(fileId)), paced };
   }
 
-  /** Finds a file of a share and one of its volumes for a ticket. */
+  /** Finds a file of a share and one of its volumes, for the holder of a ticket. */
   async #readable({ id, ticket, network }: Visit, number: number, idx: number) {
     const { metadata, config } = this.deps;
-    // Larger numbers do not fit into the database's columns.
+    // Larger numbers do not fit the database's columns.
     const possible = number <= limits.shareFiles && idx <= limits.volumesPerFile;
     const found =
       config.shares && ticket !== undefined && possible
@@ -232,6 +235,6 @@ export class Shares extends Links<Dependencies> {
   }
 }
 
-/** Null: no limit. */
+/** Returns null if downloads are unlimited. */
 const downloadsLeft = ({ downloads, downloaded }: Pick<ActiveShare, 'downloads' | 'downloaded'>) =>
   downloads === null ? null : Math.max(0, downloads - downloaded);

@@ -1,4 +1,4 @@
-/** POST of many small files: a line of JSON, then their volumes, which are stored one after the other as they arrive. */
+/** POST of many small files: a line of JSON, then their volumes, which are stored one after another as they arrive. */
 import type { IncomingMessage } from 'node:http';
 import { filesHeadShape, limits, RuleError, readFilesHead } from '@szafa/protocol';
 import type { FastifyRequest } from 'fastify';
@@ -75,7 +75,7 @@ function decodeLine(line: Buffer): string {
 const NOTHING = Buffer.alloc(0);
 
 interface BodyPart extends Body {
-  /** Resolves when the parts before it have been read. */
+  /** Resolves when all earlier parts have been read. */
   readonly turn: Promise<void>;
   /** Reads the rest of the part. */
   skip(): Promise<void>;
@@ -85,9 +85,9 @@ interface BodyPart extends Body {
 class BodyParts {
   readonly #request: IncomingMessage;
   readonly #chunks: AsyncIterator<Buffer>;
-  /** The rest of the last chunk. */
+  /** The unread rest of the last chunk. */
   #rest: Buffer = NOTHING;
-  /** Resolves when all parts so far have been read. */
+  /** Resolves when all parts returned so far have been read. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(request: IncomingMessage) {
@@ -95,7 +95,7 @@ class BodyParts {
     this.#chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   }
 
-  /** Returns the next part. It waits for those before it, each of which has to be read or skipped. */
+  /** Returns the next part. It waits for the parts before it, each of which must be read or skipped. */
   next(size: number): BodyPart {
     let missing = size;
     const before = this.#turn;
@@ -127,12 +127,12 @@ class BodyParts {
     if (await this.#nextChunk()) throw new ApiError(400, 'the body is longer than its first line says');
   }
 
-  /** Releases the stream: as long as it is iterated here, no one else can read the rest. */
+  /** Releases the stream: while it is iterated here, nobody else can read the rest. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#chunks.return?.();
   }
 
-  /** Never empty; undefined at the end of the body. */
+  /** Returns a chunk that is not empty, or undefined at the end of the body. */
   async #nextChunk(): Promise<Buffer | undefined> {
     if (this.#rest.length > 0) {
       const rest = this.#rest;

@@ -29,22 +29,22 @@ type Dependencies = Uses<'metadata' | 'volumes' | 'config'> & {
 };
 
 export class Completion extends Service<Dependencies> {
-  /** Returns the id of the file. `readBody` is called only for a streamed transfer, which alone needs the body. */
+  /** Returns the id of the file. `readBody` is called only for a streamed transfer; others do not need the body. */
   async complete(transferId: string, caller: Completer, readBody: () => Sent<CompleteBody>): Promise<string> {
     const transfer = await this.deps.transfers.find(transferId);
     await this.#requireCompleter(transfer, caller);
     const file =
       transfer.streamed === 'no' ? undefined : describeFile(caller, transfer, checkComplete(readBody()));
-    // A streaming transfer is checked by its rows in `#begin`.
+    // `#begin` checks a streaming transfer by its rows.
     const isChecked = transfer.status === 'storing' || transfer.status === 'done' || isStreaming(transfer);
     if (!isChecked) await this.#requireAll(transfer);
-    // Also for a done transfer: the response then waits until the write that it saw is on disk.
+    // Called even for a transfer that is done, so that the response waits until the commit it depends on is on disk.
     const storing = await this.#begin(transfer, caller, file).catch(fileNotStored);
     await this.store(storing);
     return storing.file_id;
   }
 
-  /** Finishes a transfer in `storing`. Several requests may do so at once; there is one file. */
+  /** Finishes a transfer in `storing`. Several requests may do so at once and still create only one file. */
   async store(transfer: TransferRow): Promise<void> {
     if (transfer.status === 'done') return;
     const { metadata, volumes } = this.deps;
@@ -53,13 +53,13 @@ export class Completion extends Service<Dependencies> {
       await volumes.writeManifest(await readManifest(metadata, toFile(transfer, now)));
       if (!(await metadata.transfers.finishStoring(transfer, now))) throw unknownTransfer();
     } catch (error) {
-      // If this fails too, the transfer stays in `storing`, from which complete can be repeated as well.
+      // If this fails too, the transfer stays in `storing`, from which complete can also be repeated.
       if (isOsError(error)) await metadata.transfers.failStoring(transfer.transfer_id).catch(ignoreOsError);
       fileNotStored(error);
     }
   }
 
-  /** A visitor's upload counts for the owner of the file request, so no other token may complete it. */
+  /** A visitor's upload counts for the owner of the file request, so only its upload token may complete it. */
   async #requireCompleter({ transfer_id, streamed }: TransferRow, { scope }: Completer): Promise<void> {
     if (scope === 'upload' || streamed !== 'sized') return;
     if (await this.deps.metadata.requests.isUpload(transfer_id))

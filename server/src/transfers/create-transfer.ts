@@ -1,4 +1,4 @@
-/** Creates transfers: open ones, to be uploaded, and ones that are done at once because their volume came with the request. */
+/** Creates transfers: open ones for uploads to come, and finished ones whose only volume came with the request. */
 import { limits, type NewTransfer } from '@szafa/protocol';
 import { ADMIN_ACCOUNT, isAdmin, liveAccount } from '../accounts/account-rows.ts';
 import { accountGone } from '../accounts/refusals.ts';
@@ -21,20 +21,20 @@ import { insertVolumes } from './volumes-table.ts';
 /** `taken`: the id belongs to another transfer. `too many`: the creator exceeds the open-upload limit. */
 export type Creation = 'created' | 'taken' | 'no directory' | 'over quota' | 'too many';
 
-/** Limits of accounts that have none of their own; undefined: unlimited. */
+/** Limits of accounts without limits of their own; undefined means unlimited. */
 export interface UploadLimits {
-  /** Bytes of the files and open transfers. */
+  /** Bytes of files and open transfers. */
   quota?: number | undefined;
   open?: OpenLimit | undefined;
 }
 
 interface OpenLimit {
   transfers: number;
-  /** Of all open transfers together. */
+  /** Volumes of all open transfers together. */
   volumes: number;
 }
 
-/** Part of a transaction; throws `Rollback` if it has to be rolled back. */
+/** Creates an open transfer within a transaction; throws `Rollback` if the transaction must be rolled back. */
 export async function createTransfer(
   tx: Sql,
   init: NewTransfer,
@@ -57,7 +57,7 @@ export async function createTransfer(
   return 'created';
 }
 
-/** The file that a transfer becomes. */
+/** Builds the row of the file that a transfer becomes. */
 export const toFile = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'> => ({
   file_id: transfer.file_id,
   owner: transfer.owner!,
@@ -75,7 +75,7 @@ export const toFile = (transfer: TransferRow, now: number): Omit<FileRow, 'seq'>
   thumbnail: null,
 });
 
-/** A file whose volume is in the store already. */
+/** A file whose only volume is already in the store. */
 export interface ReceivedFile {
   init: NewTransfer;
   ids: NewTransferIds;
@@ -86,7 +86,10 @@ export async function beginDone(tx: Sql, { init, ids }: ReceivedFile): Promise<b
   return (await insertForLiveAccount(tx, toTransfer(init, ids, 'done'), ids.accountId)) !== undefined;
 }
 
-/** Inserts the file of a transfer that `beginDone` has inserted. A refusal leaves the rest of the transaction as it is. */
+/**
+ * Inserts the file of a transfer inserted by `beginDone`. A refusal removes only this transfer and keeps the rest of the
+ * transaction.
+ */
 export async function finishDone(
   tx: Sql,
   { init, ids }: ReceivedFile,
@@ -94,7 +97,7 @@ export async function finishDone(
 ): Promise<Creation> {
   const file = toFile(toTransfer(init, ids, 'done'), ids.now);
   const more = { counted: countedOf(file), extra: extraOf(file) };
-  // Checked before the file is inserted: a transfer that is done does not count by itself.
+  // Checked before the file is inserted: a transfer that is done does not count toward the quota itself.
   if (quota !== undefined && (await isOverQuota(tx, ids.creator, quota, more))) {
     await tx.execute('DELETE FROM transfers WHERE transfer_id = ?', ids.transferId);
     return 'over quota';
@@ -118,12 +121,12 @@ async function insertForLiveAccount<Row = object>(
   return inserted;
 }
 
-/** An account does not have this many inits at work at the same moment. */
+/** More inits than an account ever has in progress at the same moment. */
 const INITS_AT_ONCE = 64;
 
 const ownLimit = (column: string) =>
   `(SELECT ${column} FROM accounts WHERE accounts.username = transfers.creator)`;
-/** The creator's own limits, in a query of transfers. */
+/** Columns with the creator's own limits, for a query of transfers. */
 export const OWN_LIMITS = `${ownLimit('open_transfers')} AS own_transfers, ${ownLimit('open_volumes')} AS own_volumes`;
 
 /** The columns OPEN and OWN_LIMITS, as the statement that inserted a transfer saw them. */

@@ -1,6 +1,7 @@
 /**
- * What happens to a PUT of a volume after put.ts has authenticated it: it must be the volume that init declared or, in a streamed
- * transfer, one that fits; space is reserved; the store verifies the bytes and makes them durable; the volume is recorded.
+ * Handles a PUT of a volume after put.ts has authenticated it. The volume must be the one declared by init or, in a streamed
+ * transfer, one that fits. Space is reserved; the store verifies the bytes and makes them durable; then the volume is
+ * recorded.
  */
 import { limits, parseContentDigest, type Volume } from '@szafa/protocol';
 import { overQuota } from '../files/refusals.ts';
@@ -15,7 +16,7 @@ import { isStreaming } from './streamed-table.ts';
 import type { Transfers } from './transfers.ts';
 import type { TransferState } from './transfers-table.ts';
 
-/** Longest time between two touches of a running upload; less than `limits.emptyUploadSeconds`. */
+/** Longest time between two touches of a running upload; must be less than `limits.emptyUploadSeconds`. */
 const TOUCH_MS = 120_000;
 
 type Dependencies = Uses<'metadata' | 'volumes' | 'space' | 'config'> & {
@@ -23,7 +24,7 @@ type Dependencies = Uses<'metadata' | 'volumes' | 'space' | 'config'> & {
   receivedVolumes: ReceivedVolumes;
 };
 
-/** A volume as the head of its PUT describes it. */
+/** A volume as described by the head of its PUT. */
 export interface VolumeUpload {
   idx: number;
   /** Content-Length */
@@ -37,12 +38,12 @@ export interface VolumeUpload {
 
 interface ExpectedVolume {
   volume: Volume;
-  /** Whether a streamed transfer has received it before. */
+  /** Whether a streamed transfer has received this volume before. */
   isKnown: boolean;
 }
 
 export class IncomingVolumes extends Service<Dependencies> {
-  /** When it resolves, the verified bytes are durable. */
+  /** Receives a volume. When this resolves, the verified bytes are durable. */
   async receive(transferId: string, found: TransferState | undefined, upload: VolumeUpload): Promise<void> {
     const { metadata, transfers, receivedVolumes, config } = this.deps;
     const transfer = await transfers.use(transferId, found);
@@ -58,7 +59,7 @@ export class IncomingVolumes extends Service<Dependencies> {
     // Keeps the transfer from expiring while the volume arrives, however long it takes.
     const keepAlive = setInterval(
       () => {
-        // The next touch makes up for a lost one.
+        // The next touch makes up for one that failed.
         metadata.transfers.touch(transferId, this.now()).catch(() => undefined);
       },
       Math.min(config.transferTtlMs / 4, TOUCH_MS),
@@ -104,7 +105,7 @@ export class IncomingVolumes extends Service<Dependencies> {
     if (declared) requireSize(declared, length);
     const known = await metadata.streamed.find(file_id, idx);
     if (known && known.sha256 !== sha256) throw otherDigest(idx);
-    // Not checked again after the body: concurrent volumes may exceed the limit by a few.
+    // Not checked again after the body, so concurrent volumes may exceed the limit by a few.
     const isNew = !known && streamed === 'unsized';
     if (isNew && (await metadata.streamed.hasMaxOpenVolumes(transferId, config.openVolumes)))
       throw tooManyOpen();
@@ -120,7 +121,7 @@ export class IncomingVolumes extends Service<Dependencies> {
   ): Promise<void> {
     const { metadata, volumes } = this.deps;
     const { file_id: fileId, streamed } = transfer;
-    // A volume that was received before counts already.
+    // A volume that was received before is already counted.
     const hasClaim = !isKnown && (await this.#claimQuota(transferId, transfer, volume));
     const releaseClaim = async () => {
       // If this fails, the claim counts until a volume of this number is received, or the transfer ends.
@@ -133,7 +134,7 @@ export class IncomingVolumes extends Service<Dependencies> {
       await releaseClaim();
       throw error;
     }
-    // If this fails, the row may exist all the same, so the volume stays.
+    // If this fails, the row may exist nevertheless, so the volume stays.
     const recording = await metadata.streamed.record({ transferId, fileId, streamed }, volume, hasClaim);
     if (recording === 'recorded') return;
     await releaseClaim();
@@ -144,7 +145,7 @@ export class IncomingVolumes extends Service<Dependencies> {
     throw now.status === 'uploading' ? otherDigest(volume.idx) : transferComplete();
   }
 
-  /** Claims quota for a volume if init could not; returns whether it did. */
+  /** Claims quota for a volume of unknown size at init; returns whether it did. */
   async #claimQuota(transferId: string, { streamed }: TransferState, volume: Volume): Promise<boolean> {
     const { metadata, config } = this.deps;
     if (!config.quotaEnforced || streamed !== 'unsized') return false;
@@ -153,16 +154,16 @@ export class IncomingVolumes extends Service<Dependencies> {
     return result === 'claimed';
   }
 
-  /** Removes a volume that the transfer has in another form, or is not open for. */
+  /** Removes a volume if the transfer has another one with this number, or does not accept volumes any more. */
   async #discard(fileId: string, volume: Volume, transfer: TransferState | undefined): Promise<void> {
     const { volumes } = this.deps;
     try {
-      // With a manifest, written before the database was restored from a backup, the group is a file that may need this volume.
+      // If a manifest exists, the database was restored from a backup and the group is a file that may need this volume.
       const isOurs = transfer !== undefined && transfer.status !== 'uploading';
       if (!isOurs && (await volumes.hasManifest(fileId))) return;
       await volumes.withdraw(fileId, volume, () => this.#isKnown(fileId, volume));
     } catch {
-      // fsck finds it.
+      // If it cannot be removed, fsck finds it.
     }
   }
 

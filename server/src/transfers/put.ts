@@ -1,6 +1,6 @@
 /**
- * PUT of a volume, or of a file of one volume. Volumes come by the route, the fast lane and the WebSocket; all of them end here, with
- * the same checks, responses, log line and counts. Batches (batch.ts) have a response for each file.
+ * PUT of a volume, or of a file of one volume. Volumes arrive by the route, the fast lane and the WebSocket; all of them end
+ * here, with the same checks, responses, log line and counts. Batches (batch.ts) have a response for each file.
  */
 import type { IncomingMessage } from 'node:http';
 import { decodeInit, headers, type InitBody, routes, type SentInit, targetDir } from '@szafa/protocol';
@@ -21,7 +21,7 @@ import { UploadSlots } from './upload-slots.ts';
 /** The head of a PUT. */
 export interface VolumePut {
   transferId: string;
-  /** As it was sent; undefined if the volume is a whole file. */
+  /** The number as it was sent; undefined if the volume is a whole file. */
   idx: string | undefined;
   /** X-Init */
   init: string | undefined;
@@ -33,7 +33,7 @@ export interface VolumePut {
   forwardedFor: string | undefined;
 }
 
-/** Answers one PUT; never rejects. `begin` asks for the body; `requestId`: see `request-log.ts`. */
+/** Answers one PUT; never rejects. `begin` asks the client for the body; for `requestId` see `request-log.ts`. */
 export type VolumeHandler = (
   put: VolumePut,
   body: Body,
@@ -104,7 +104,7 @@ export function volumeHandler(services: Services): VolumeHandler {
   };
 }
 
-/** Reads an init in base64, and requires that the token may upload to its directory. `name`: where it was sent. */
+/** Reads an init in base64, and checks that the token may upload to its directory. `name`: where it was sent. */
 export function readInit(caller: Caller, base64: string | undefined, name: string = headers.init): SentInit {
   const { body, text } = decodeInit(base64, name);
   const init = { body: checked<InitBody>(body, 'Init', name), text };
@@ -112,7 +112,7 @@ export function readInit(caller: Caller, base64: string | undefined, name: strin
   return init;
 }
 
-/** Visitors have slots of their own: they must not use up those of the owner. */
+/** Gives visitors slots of their own: they must not use up those of the owner. */
 const senderOf = ({ scope, sessionId, username }: Caller) =>
   scope === 'upload' ? `request ${sessionId}` : `account ${username}`;
 
@@ -126,7 +126,7 @@ const bodyOf = (request: IncomingMessage): Body => ({
       }),
 });
 
-/** The route: for requests that the fast lane leaves to Node's server, and for TLS. */
+/** The route, for TLS and for requests that the fast lane leaves to Node's server. */
 export function putRoute(handle: VolumeHandler) {
   return async ({ raw, params, id }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { transfer_id, idx } = params as Params;

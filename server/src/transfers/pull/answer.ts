@@ -1,26 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 
-/** Bytes of a volume, both ends included. */
+/** A range of a volume, including both ends. */
 export interface ByteRange {
   first: number;
   last: number;
 }
 
-/** The part of a response that is passed on to the download tool. */
+/** The part of a response that is forwarded to the download tool. */
 export interface FittingResponse {
   status: 200 | 206;
   headers: Record<string, string | number>;
-  /** Bytes that the body must have, whatever Content-Length says. */
+  /** Required length of the body, whatever Content-Length says. */
   length: number;
 }
 
-/** A body with more or fewer bytes than it must have. */
+/** A body is longer or shorter than required. */
 export class WrongLengthError extends Error {
   override name = 'WrongLengthError';
 }
 
-/** The only form of Range that the tool sends; null for any other, or a range outside the volume. */
+/** Parses the only form of Range that the tool sends; null for any other, or for a range outside the volume. */
 export function parseRange(header: string, size: number): ByteRange | null {
   const [, from, to] = /^bytes=(\d{1,16})-(\d{0,16})$/.exec(header) ?? [];
   if (from === undefined) return null;
@@ -30,8 +30,8 @@ export function parseRange(header: string, size: number): ByteRange | null {
 }
 
 /**
- * Compares a 200 or 206 with the declared size of the volume, before a byte of it is read. Undefined if it has another length, range
- * or total, and so cannot be this volume.
+ * Compares a 200 or 206 with the declared size of the volume before its body is read. Undefined if length, range or total
+ * differ, so that it cannot be this volume.
  */
 export function checkResponse(
   response: IncomingMessage,
@@ -69,7 +69,7 @@ export function checkResponse(
   };
 }
 
-/** Passes on exactly `length` bytes. Fails at the first byte too many, or at an early end. */
+/** Forwards exactly `length` bytes. Fails at the first surplus byte, or if the stream ends early. */
 export function requireLength(length: number): Transform {
   let left = length;
   return new Transform({

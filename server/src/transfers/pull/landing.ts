@@ -9,7 +9,7 @@ const NUMBER = /^[1-9]\d*$/;
 const CHECKS_AT_ONCE = 64;
 const FILE_ID = /^[0-9a-f]{32}$/;
 
-/** The folders into which pulls download volumes, one for each transfer, named by its file id. */
+/** The folders into which pulls download volumes: one for each transfer, named by its file id. */
 export class LandingFolders {
   readonly #top: string;
 
@@ -26,7 +26,7 @@ export class LandingFolders {
     return this.path(fileId);
   }
 
-  /** Retries: several processes may delete it, and the download tool may still write there for a moment. */
+  /** Retries, because several processes may delete the folder, and the download tool may still write to it for a moment. */
   remove(fileId: string): Promise<void> {
     return rm(this.path(fileId), { recursive: true, force: true, maxRetries: 5 });
   }
@@ -34,11 +34,11 @@ export class LandingFolders {
   /** The file ids that have a folder. */
   async list(): Promise<string[]> {
     const names = await readdir(this.#top).catch(() => [] /* there has been no pull */);
-    // Other names are not ours.
+    // Other names were not created by the server.
     return names.filter((name) => FILE_ID.test(name));
   }
 
-  /** Opens the file when it is read: the error of a stream without a reader would end the process. */
+  /** Opens the file only when it is read: an error of a stream without a reader would end the process. */
   volume(fileId: string, idx: number): Body {
     const path = join(this.path(fileId), String(idx));
     return {
@@ -57,12 +57,12 @@ export class LandingFolders {
 }
 
 /**
- * The landing folder of one transfer. The tool works in a subfolder; a complete volume is moved up and named by its number. So a file
- * with a number is complete, in any process and after any crash.
+ * The landing folder of one transfer. The tool works in a subfolder; a complete volume is moved up and named by its number.
+ * So a file named by a number is complete, in any process and after any crash.
  */
 export class Landing {
   readonly landed = new Set<number>();
-  /** The folder in which the tool works. */
+  /** The subfolder in which the tool works. */
   work = '';
   readonly #folder: string;
   readonly #sizes: ReadonlyMap<number, number>;
@@ -72,7 +72,7 @@ export class Landing {
     this.#sizes = sizes;
   }
 
-  /** Bytes of the complete volumes that an earlier pull left; changes nothing. */
+  /** Counts the bytes of complete volumes left by an earlier pull, without changing anything. */
   static async bytes(folder: string, volumes: { idx: number; size: number }[]): Promise<number> {
     const sizes = new Map(volumes.map(({ idx, size }) => [idx, size]));
     const landing = new Landing(folder, sizes);
@@ -97,7 +97,7 @@ export class Landing {
     return landing;
   }
 
-  /** Moves up a file that the tool has finished; false if its size is not the declared one. */
+  /** Moves up a file that the tool has finished; false if it does not have the declared size. */
   async accept(idx: number): Promise<boolean> {
     const file = join(this.work, String(idx));
     if (this.landed.has(idx) || !(await this.#isComplete(file, idx))) return false;

@@ -9,7 +9,7 @@ import type { VolumeAddresses } from './source.ts';
 import { PullError, SILENCE_MS } from './tool.ts';
 import { RefusedError, Upstream, UpstreamError } from './upstream.ts';
 
-/** After this many requests in a row without a response, the client's server is considered gone. */
+/** After this many consecutive requests without a response, the client's server is considered gone. */
 const MAX_FAILURES = 16;
 
 export interface ProxyOptions {
@@ -22,11 +22,11 @@ export interface ProxyOptions {
 }
 
 /**
- * A proxy on the loopback interface, through which the download tool makes all requests of one pull. It serves only the volumes of this
- * pull, connects only to addresses that were checked, and passes on no more bytes than a volume has.
+ * A loopback proxy through which the download tool makes all requests of one pull. It serves only the volumes of this pull,
+ * connects only to checked addresses, and forwards no more bytes than a volume has.
  */
 export class PullProxy {
-  /** Volumes whose response is not of the declared size. The tool gets an error for them; the pull continues. */
+  /** Volumes whose response does not have the declared size. The tool gets an error for them, and the pull continues. */
   readonly rejected = new Set<number>();
   /** The last error of the client's server, without its address. */
   fault: string | undefined;
@@ -50,7 +50,7 @@ export class PullProxy {
 
   static async open(options: ProxyOptions): Promise<PullProxy> {
     const proxy = new PullProxy(options);
-    // Exclusive: in a cluster, port 0 is the same port in every worker, and a pull would reach the proxy of another one.
+    // Exclusive: in a cluster, port 0 would be the same port in every worker, and a pull could reach the proxy of another worker.
     proxy.#server.listen({ port: 0, host: '127.0.0.1', exclusive: true });
     await once(proxy.#server, 'listening');
     return proxy;
@@ -123,7 +123,7 @@ export class PullProxy {
       return end(response, 410);
     }
     response.writeHead(fitting.status, fitting.headers);
-    // A server without ranges sends the whole volume; the headers are enough to tell the tool.
+    // A server without range support sends the whole volume; the headers alone tell the tool that.
     if (fitting.status === 200 && asked !== undefined && asked.last - asked.first + 1 < size) {
       response.shouldKeepAlive = false;
       response.end();
@@ -136,12 +136,12 @@ export class PullProxy {
     try {
       await pipeline(upstream, requireLength(fitting.length), response);
     } catch (error) {
-      // Otherwise a connection was closed; the tool requests again what it still needs.
+      // Any other error is a closed connection: the tool requests the missing bytes again.
       if (error instanceof WrongLengthError) this.#reject(idx);
     }
   }
 
-  /** Also closes the other connections of the volume; the tool gets 410 when it tries again. */
+  /** Rejects a volume and closes all its connections; the tool gets 410 when it tries again. */
   #reject(idx: number): void {
     this.rejected.add(idx);
     for (const [response, number] of this.#responses) if (number === idx) response.destroy();
@@ -153,7 +153,7 @@ export class PullProxy {
       end(response, 403);
       return;
     }
-    // The tool closes requests that it does not need any more; after a long wait it has given up.
+    // The tool closes requests that it no longer needs. If it closes one after a long wait, it has given up.
     if (response.closed && Date.now() - startedAt < SILENCE_MS / 2) return;
     this.fault = `the client's server ${describeError(error)}`;
     if (++this.#failures >= MAX_FAILURES) {
@@ -170,7 +170,7 @@ function end(response: ServerResponse, status: number): void {
   else response.writeHead(status, { 'content-length': 0 }).end();
 }
 
-/** Frees the connection for the next request, or closes it if bytes are still to come. */
+/** Frees the connection for the next request, or closes it if more bytes would follow. */
 async function discard(upstream: IncomingMessage): Promise<void> {
   if (upstream.complete) upstream.resume();
   else if (!upstream.socket.closed) {
@@ -182,7 +182,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Uses only the codes of network errors, whose messages contain addresses. */
+/** Describes a network error by its code, because its message would contain addresses. */
 function describeError(error: unknown): string {
   if (error instanceof UpstreamError) return error.message;
   const code = codeOf(error);
@@ -197,8 +197,8 @@ function describeError(error: unknown): string {
 }
 
 /**
- * "up to 8 downloads at a time with up to 4 connections each", as the client's server sees it. The tool counts only its connections to
- * our proxy; the other side of one that it drops takes a moment to close.
+ * "up to 8 downloads at a time with up to 4 connections each", as the client's server sees it. The tool limits only its
+ * connections to the proxy; when it drops one, the other side takes a moment to close.
  */
 export class ConnectionLimit {
   readonly #downloads: number;
@@ -211,7 +211,7 @@ export class ConnectionLimit {
     this.#connections = connections;
   }
 
-  /** Waits for a connection to a volume; call the returned function to release it. */
+  /** Waits for permission to open a connection for a volume; call the returned function to release it. */
   async acquire(idx: number, signal: AbortSignal): Promise<() => void> {
     if (!this.#isFree(idx)) {
       await new Promise<void>((resolve, reject) => {

@@ -9,26 +9,27 @@ export { PullError, type PullFailure } from './tool.ts';
 
 export interface PullJob {
   transferId: string;
-  /** From the client: untrusted. */
+  /** Sent by the client, so untrusted. */
   baseUrl: string;
   token: string;
   /** All volumes of the transfer. */
   volumes: Iterable<{ idx: number; size: number }>;
-  /** The folder for the volumes, named by number; complete ones are kept between attempts. */
+  /** The folder for the volumes, which are named by number. Complete volumes are kept between attempts. */
   landing: string;
-  /** Whether the pull may connect to this address, spelled as by `plainAddress`. */
+  /** Whether the pull may connect to this address, in the form that `plainAddress` returns. */
   allow: (address: string) => boolean;
-  /** Maximum bytes a second. */
+  /** Maximum bytes per second. */
   rate?: number | undefined;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Numbers of the complete volumes, including those of an earlier attempt. */
+  /** Called with the numbers of the complete volumes, including those of earlier attempts. */
   onLanded?: (landed: ReadonlySet<number>) => void;
 }
 
 /**
- * Downloads the missing volumes with the download tool, through a proxy that checks every hop and every size. Returns the numbers of all
- * complete volumes, ascending. A volume of the wrong size is left out without an error. Only one pull at a time may use a folder.
+ * Downloads the missing volumes with the download tool, through a proxy that checks every hop and every size. Returns the
+ * numbers of all complete volumes, ascending. Volumes of the wrong size are omitted without an error. Only one pull at a time
+ * may use a folder.
  */
 export async function runPull(job: PullJob): Promise<{ landed: number[] }> {
   const addresses = checkPullAddress(job.baseUrl, job.token).of(job.transferId);
@@ -79,7 +80,7 @@ async function download(
     await landing.acceptAll(proxy.rejected);
     job.onLanded?.(landing.landed);
     if (exit.code === 0) return;
-    // The tool also fails if only volumes of the wrong size failed.
+    // The tool reports failure even if only volumes of the wrong size failed.
     const isExcused =
       proxy.rejected.size > 0 && wanted.every((idx) => landing.landed.has(idx) || proxy.rejected.has(idx));
     if (!isExcused) throw exitError(exit.code, exit.signal, proxy.fault);
@@ -88,7 +89,7 @@ async function download(
   }
 }
 
-/** The tool's input format: an address, then its options, indented. */
+/** Formats the tool's input: an address, then its options, indented. */
 function* inputList(addresses: VolumeAddresses, wanted: Iterable<number>): Generator<string> {
   for (const idx of wanted) yield `${addresses.listed(idx)}\n  out=${idx}\n`;
 }

@@ -7,16 +7,19 @@ import {
   takeNamedLock,
 } from '../../platform/sql/sql.ts';
 
-/** `running`: another process has the lease. `account`, `node`: it has reached its limit. */
+/** `running`: another process has the lease. `account`, `node`: the account or the node has reached its limit. */
 export type PullLease = 'leased' | 'running' | 'account' | 'node';
 
-/** Which process runs the pull of a transfer, until when its lease lasts, and which volumes it has received. */
+/** Running pulls: the process that runs the pull of a transfer, its lease, and the volumes it has received. */
 export class PullsTable extends Queries {
   running(now: number): Promise<number> {
     return countUpToLimit(this.sql, 'pulls WHERE lease_until > 0 AND lease_until > ?', now);
   }
 
-  /** `runner`: the name of the process. `limit`: pulls at once for an account without its own limit, and for a node, including this one. */
+  /**
+   * Leases a pull. `runner` is the name of the process. `limit`: maximum number of pulls, including this one, for an account
+   * without its own limit and for a node.
+   */
   lease(
     transferId: string,
     { caller, node, runner }: { caller: string; node: string; runner: string },
@@ -56,7 +59,7 @@ export class PullsTable extends Queries {
     await this.sql.execute(text, landed, leaseUntil, transferId, runner);
   }
 
-  /** Ends the lease, or deletes the row if the transfer does not exist. */
+  /** Ends the lease, or deletes the row if the transfer no longer exists. */
   end(transferId: string, runner: string, landed: string): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const text = `SELECT 1 FROM transfers WHERE transfer_id = ? ${tx.dialect.forUpdate}`;
@@ -70,7 +73,7 @@ export class PullsTable extends Queries {
     });
   }
 
-  /** Deletes the expired leases of transfers that do not exist. */
+  /** Deletes expired leases of transfers that no longer exist. */
   async expire(now: number): Promise<void> {
     const text = `DELETE FROM pulls WHERE lease_until > 0 AND lease_until < ?
         AND NOT EXISTS (SELECT 1 FROM transfers t WHERE t.transfer_id = pulls.transfer_id)`;
@@ -83,19 +86,19 @@ export class PullsTable extends Queries {
     return row?.received ?? '';
   }
 
-  /** Ends the leases of a process that has ended, or of all processes. */
+  /** Ends the leases of a process that has exited, or of all processes. */
   async endLeases(runner?: string): Promise<void> {
     if (runner === undefined) await this.sql.execute('UPDATE pulls SET lease_until = 0');
     else await this.sql.execute('UPDATE pulls SET lease_until = 0 WHERE runner = ?', runner);
   }
 }
 
-/** Part of deleting a transfer. A running pull counts until it ends: otherwise cancelling would evade the limit. */
+/** Called when a transfer is deleted. A running pull counts until it ends: otherwise cancelling would evade the limit. */
 export async function forgetPull(tx: Sql, transferId: string): Promise<void> {
   await tx.execute('DELETE FROM pulls WHERE transfer_id = ? AND lease_until = 0', transferId);
 }
 
-/** Volume numbers as text: `1-5,8`. */
+/** Formats volume numbers as text such as `1-5,8`. */
 export function formatRanges(numbers: Iterable<number>): string {
   const ranges: string[] = [];
   let start = 0;

@@ -18,7 +18,7 @@ import { formatRanges, parseRanges } from './pulls-table.ts';
 const LEASE_MS = 15_000;
 const REPORT_MS = 500;
 const VERIFIED_AT_ONCE = 4;
-/** How long a pull waits for others to end, how many may wait in a process, and how often they check. */
+/** How long a pull waits for others to end, how many pulls may wait in a process, and how often they check. */
 const WAIT_MS = 10_000;
 const MAX_WAITING = 64;
 const CHECK_MS = 500;
@@ -38,10 +38,10 @@ type Dependencies = Uses<'metadata' | 'space' | 'config'> & {
 export class Pulls extends Service<Dependencies> {
   readonly #folders = new LandingFolders(this.deps.config.dataFolder);
   readonly #stop = new AbortController();
-  /** Pulls that wait for a lease, in order. */
+  /** Pulls waiting for a lease, in order. */
   readonly #waiting = new Set<() => void>();
 
-  /** `own`: the caller's address, if it is known. `rate`: maximum bytes a second. */
+  /** `own`: the caller's address, if known. `rate`: maximum bytes per second. */
   async pull(
     transferId: string,
     body: PullBody,
@@ -63,7 +63,7 @@ export class Pulls extends Service<Dependencies> {
     try {
       const landing = await this.#folders.create(transfer.file_id);
       const specs = await metadata.files.volumes(transfer.file_id);
-      // Volumes of an earlier pull are on the disk already.
+      // Volumes of an earlier pull are already on the disk.
       const missing = transfer.stored_size - (await Landing.bytes(landing, specs));
       reservation = await space.forLanding(missing, bytesStoredAtOnce(specs));
       const { landed } = await runPull({
@@ -80,7 +80,7 @@ export class Pulls extends Service<Dependencies> {
       // Fails if the transfer has been cancelled in the meantime.
       await transfers.find(transferId);
       let pulled = 0;
-      // All of them before the response: nothing may be stored after it.
+      // All are stored before the response: nothing may be stored after it.
       await inParallel(landed, VERIFIED_AT_ONCE, async (idx) => {
         if (await this.#store(transfer, specs[idx - 1]!)) pulled++;
       });
@@ -95,12 +95,15 @@ export class Pulls extends Service<Dependencies> {
       throw new ApiError(status, error.message, { cause: error.cause });
     } finally {
       reservation?.end();
-      // The first that waits is the next.
+      // Wakes the pull that has waited longest.
       await reporter.end().finally(() => this.#waiting.values().next().value?.());
     }
   }
 
-  /** Waits for a lease. Accounts and nodes have few: each pull is a process with 32 connections, for up to an hour. */
+  /**
+   * Waits for a lease. Their number per account and node is small: each pull is a process with 32 connections, for up to an
+   * hour.
+   */
   async #lease(transferId: string, caller: string): Promise<void> {
     const { metadata, config, runner, node } = this.deps;
     const limit = { account: config.pullsOfAccount, node: config.pullsOfNode };
@@ -117,7 +120,10 @@ export class Pulls extends Service<Dependencies> {
     }
   }
 
-  /** Waits until a pull of this process ends and it is our turn, or for a moment: pulls of other processes may have ended. */
+  /**
+   * Waits for this pull's turn after another pull of this process has ended. Also returns after CHECK_MS, since pulls of
+   * other processes may have ended.
+   */
   #wait(): Promise<void> {
     return new Promise((resolve) => {
       const proceed = () => {
@@ -143,14 +149,17 @@ export class Pulls extends Service<Dependencies> {
     this.#stop.abort();
   }
 
-  /** Removes the folders of transfers that are complete or do not exist. */
+  /** Removes the folders of transfers that are complete or no longer exist. */
   async removeUnused(): Promise<void> {
     for (const fileId of await this.#folders.list()) {
       if (!(await this.deps.metadata.transfers.isOpen(fileId))) await this.#folders.remove(fileId);
     }
   }
 
-  /** The reason if the transfer was completed, cancelled or deleted during the pull, which may take an hour; removes the folder then. */
+  /**
+   * Returns the error if the transfer was completed, cancelled or deleted during the pull, which may take an hour, and
+   * removes the folder in that case.
+   */
   async #whyClosed({ transfer_id, file_id }: TransferRow): Promise<ApiError | undefined> {
     const { transfers } = this.deps.metadata;
     if (await transfers.isOpen(file_id)) return undefined;
@@ -162,7 +171,7 @@ export class Pulls extends Service<Dependencies> {
   /** "A volume that fails verification is skipped without an error." */
   async #store({ file_id }: TransferRow, volume: Volume): Promise<boolean> {
     const { metadata, receivedVolumes, onRejected } = this.deps;
-    // In a deleted group the volume would become an orphan.
+    // A volume stored in a deleted group would become an orphan.
     if (!(await metadata.transfers.isOpen(file_id))) throw unknownTransfer();
     const body = this.#folders.volume(file_id, volume.idx);
     const isStored = await receivedVolumes.put(file_id, volume, body).then(
@@ -178,7 +187,7 @@ export class Pulls extends Service<Dependencies> {
   }
 }
 
-/** The most bytes that are in the landing folder and in the volume store at the same time. */
+/** The most bytes that can be in both the landing folder and the volume store at the same time. */
 function bytesStoredAtOnce(volumes: Volume[]): number {
   const sizes = volumes.map(({ size }) => size).sort((a, b) => b - a);
   return sizes.slice(0, VERIFIED_AT_ONCE).reduce((sum, size) => sum + size, 0);
@@ -188,11 +197,11 @@ interface ReportedPull {
   transferId: string;
   runner: string;
   now: () => number;
-  /** Called if the transfer does not exist any more. */
+  /** Called if the transfer no longer exists. */
   onGone: () => void;
 }
 
-/** Records progress, for pull-status in any process, and renews the lease. */
+/** Records progress, so that pull-status works in any process, and renews the lease. */
 function reportProgress({ pulls, transfers }: Metadata, { transferId, runner, now, onGone }: ReportedPull) {
   let numbers: ReadonlySet<number> = new Set();
   let written = -1;
@@ -206,7 +215,7 @@ function reportProgress({ pulls, transfers }: Metadata, { transferId, runner, no
   };
   const timer = setInterval(() => {
     if (numbers.size === written && now() - writtenAt < LEASE_MS / 3) return;
-    // The next tick reports again, and the end is reported in any case.
+    // A failure is ignored: the next tick reports again, and the end is always reported.
     writing = report().catch(() => undefined);
   }, REPORT_MS);
   return {

@@ -9,8 +9,8 @@ import { pipeline } from 'node:stream/promises';
 import { limits } from '@szafa/protocol';
 
 /**
- * missing-tool: not in PATH. cannot-start: found, but the system cannot run it. exit: it ended with an error. refused: an address, or
- * one that it redirects to, is not allowed.
+ * missing-tool: not in PATH. cannot-start: found, but the system cannot run it. exit: ended with an error. refused: the
+ * address, or one it redirects to, is not allowed.
  */
 export type PullFailure = 'missing-tool' | 'cannot-start' | 'exit' | 'refused' | 'timeout' | 'aborted';
 
@@ -25,7 +25,7 @@ export class PullError extends Error {
   }
 }
 
-/** The exit codes of aria2c that downloads by HTTP can have. */
+/** Exit codes of aria2c that can occur with HTTP downloads. */
 const MEANINGS: Record<number, string> = {
   1: 'unknown error',
   2: 'time-out',
@@ -64,7 +64,7 @@ const TOOL = 'aria2c';
 const GRACE_MS = 2000;
 /** How long the tool waits for a silent server before it tries again. */
 export const SILENCE_MS = 30_000;
-/** A shell's exit codes for a program that it cannot run, or a script whose interpreter is missing. */
+/** Exit codes of a shell for a program it cannot run, or a script whose interpreter is missing. */
 const SHELL_FAILURES = [126, 127];
 
 export interface ToolExit {
@@ -72,7 +72,7 @@ export interface ToolExit {
   signal: NodeJS.Signals | null;
 }
 
-/** Finds the download tool in PATH, as the system would. */
+/** Finds the download tool in PATH, as the system would find it. */
 export async function findTool(path = process.env['PATH'] ?? ''): Promise<string> {
   let found = false;
   for (const folder of path.split(delimiter)) {
@@ -117,7 +117,7 @@ async function readHead(file: string): Promise<Buffer | null> {
   }
 }
 
-/** Contains no secrets: every user of the machine can read the arguments of a process. */
+/** Builds the arguments, which must not contain secrets: every user of the machine can read the arguments of a process. */
 export function toolArguments(proxyUrl: string, rate?: number): string[] {
   const limit = rate === undefined ? '' : `--max-overall-download-limit=${rate}`;
   return `--no-conf --no-netrc --all-proxy=${proxyUrl} --no-proxy= --proxy-method=get --async-dns=false
@@ -133,8 +133,8 @@ export function toolArguments(proxyUrl: string, rate?: number): string[] {
 }
 
 /**
- * The running tool. It leads a process group, so that its children end with it. Its environment has only PATH and a locale: the proxy
- * settings and the home folder of the host must not apply.
+ * The running tool. It leads a process group, so that its children end with it. Its environment has only PATH and a locale:
+ * proxy settings and home folder of the host must not apply.
  */
 export class Tool {
   readonly ended: Promise<ToolExit>;
@@ -173,7 +173,7 @@ export class Tool {
   /** Writes the list of addresses; resolves when the tool has read it. */
   async feed(lines: Iterable<string>): Promise<void> {
     await pipeline(Readable.from(lines), this.#child.stdin).catch(() => {
-      // If the tool ends early, its exit code says why.
+      // If the tool exits early, its exit code says why.
     });
   }
 
@@ -186,7 +186,7 @@ export class Tool {
     try {
       process.kill(-this.#child.pid!, signal);
     } catch {
-      // ESRCH: the group has ended already.
+      // ESRCH: the process group has already ended.
     }
   }
 }

@@ -5,7 +5,7 @@ import { plainAddress } from '../../platform/http/addresses.ts';
 import { http, https } from '../../platform/http/node-http.ts';
 
 const MAX_REDIRECTS = 5;
-/** A pull has one host, or a few with redirects; more would be an attempt to keep our resolver busy. */
+/** A pull has one host, or a few with redirects; more would be an attempt to keep the resolver busy. */
 const MAX_HOSTS = 16;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -20,8 +20,8 @@ export class UpstreamError extends Error {
 }
 
 /**
- * Requests to the client's server. It follows redirects hop by hop. A host is resolved once in a pull, and connections go to exactly the
- * addresses that were checked, so that a name cannot lead elsewhere in between.
+ * Requests to the client's server. Redirects are followed hop by hop. A host is resolved once per pull, and connections go to
+ * exactly the addresses that were checked, so that a name cannot lead elsewhere in between.
  */
 export class Upstream {
   readonly #allow: (address: string) => boolean;
@@ -33,7 +33,7 @@ export class Upstream {
     this.#allow = allow;
   }
 
-  /** The signal aborts until the response is here; the caller then has to read or destroy the response. */
+  /** Sends a GET. The signal only aborts until the response arrives; then the caller must read or destroy the response. */
   async get(first: URL, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
     let url = first;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -69,7 +69,7 @@ export class Upstream {
           else done(null, addresses[0]!.address, addresses[0]!.family);
         },
       });
-      // Only until the response: later the connection may carry another request.
+      // Only until the response arrives: later the connection may carry another request.
       const cancel = () => request.destroy(signal.reason);
       signal.addEventListener('abort', cancel);
       request.on('close', () => signal.removeEventListener('abort', cancel));
@@ -103,7 +103,7 @@ export class Upstream {
   }
 }
 
-/** Only http and https, without user information. */
+/** Allows only http and https, without user information. */
 function redirectTarget(location: string, from: URL): URL {
   const url = URL.parse(location, from);
   if (url === null) throw new UpstreamError('redirects to something that is not an address');

@@ -31,13 +31,13 @@ import { Scrub } from './upkeep/scrub.ts';
 import { Sweeper } from './upkeep/sweeper.ts';
 import { Workers } from './workers.ts';
 
-/** Pause before a new attempt to reach the stores. */
+/** Pause before the next attempt to reach the stores. */
 const RETRY_MS = 1000;
 const STORES_MS = 60_000;
 const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 250;
 
-/** Sets the data folder up, recovers from a crash, keeps the workers alive, sweeps and scrubs. */
+/** Sets up the data folder, recovers from a crash, keeps the workers alive, sweeps and scrubs. */
 export async function runPrimary(config: Config): Promise<void> {
   await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = lockDataFolder(config);
@@ -76,7 +76,7 @@ export async function runPrimary(config: Config): Promise<void> {
   const readMetrics = gatherMetrics(async () => ({
     ...metrics.snapshot(poolSamples(metadata.load)),
     ...(await nodeSamples(config)),
-    // While the database is away the other metrics matter most.
+    // While the database is unreachable, the other metrics matter most.
     ...(await storeSamples(metadata).catch(() => ({}))),
     szafa_sweep_success_timestamp_seconds: sweeping.lastAt / 1000,
   }));
@@ -106,7 +106,7 @@ export async function runPrimary(config: Config): Promise<void> {
   process.exit(0);
 }
 
-/** Makes the system token at the first start, unless one is configured; returns where to find it. */
+/** Creates the system token at the first start, unless one is configured; returns where to find it. */
 async function ensureSystemToken(config: Config): Promise<string> {
   if (config.systemToken !== undefined) return 'as configured (SZ_SYSTEM_TOKEN)';
   const path = paths.systemToken(config);
@@ -134,7 +134,7 @@ function warnIfOpen({ host, registration, quotaEnforced }: Config, log: Log): vo
     log.warn(`anyone who can reach ${host} can fill the disk: ${reasons.join(', and ')}`);
 }
 
-/** Waits for a database that is only coming up, as after a power cut. */
+/** Waits for a database that is still starting, as after a power cut. */
 async function retryWhileUnavailable<T>(attempt: () => Promise<T>): Promise<T> {
   for (const end = Date.now() + STORES_MS; ; await sleep(RETRY_MS)) {
     try {
@@ -145,7 +145,7 @@ async function retryWhileUnavailable<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Takes the lock. A node that was just killed may seem to hold it for a moment. */
+/** Takes the lock. A node that was just killed may appear to hold it for a moment. */
 async function acquireSoon(lock: SweepLock): Promise<boolean> {
   for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
     if (await lock.acquire()) return true;
@@ -154,7 +154,7 @@ async function acquireSoon(lock: SweepLock): Promise<boolean> {
   return false;
 }
 
-/** Runs `round` again and again, with a pause after each. */
+/** Runs `round` repeatedly until `stop`, with a pause after each round. */
 async function repeatUntil(stop: AbortSignal, pauseMs: number, round: () => Promise<unknown>): Promise<void> {
   while (!stop.aborted) {
     await round();
@@ -176,7 +176,7 @@ function startLoops(
 ): Promise<void>[] {
   const { config, custody, log, pulls, metadata } = services;
   const { node, sweeper, lock, sweeping } = parts;
-  // Every node reclaims its own pulls; the holder of the lock sweeps the stores.
+  // Every node removes its own unused pull folders; only the holder of the lock sweeps the stores.
   const sweep = async () => {
     if (await custody.mayRemove()) await pulls.removeUnused();
     sweeping.isOurs = await lock.acquire();
@@ -184,7 +184,7 @@ function startLoops(
     sweeping.lastAt = sweeping.isOurs ? Date.now() : 0;
   };
   const onSweepFailure = (err: unknown) => log.error({ err }, 'sweeping failed; trying again');
-  // In a loop of its own, on the node that sweeps: a scrub may take days, and garbage must not wait for it.
+  // A separate loop on the node that sweeps: a scrub may take days, and garbage must not wait for it.
   const scrub = new Scrub(services);
   const scrubIfOurs = async () => {
     if (sweeping.isOurs) await scrub.work(stop, () => sweeping.isOurs);

@@ -1,4 +1,4 @@
-/** The composition root: makes the rules of every noun from the stores and the settings. */
+/** The composition root: builds all services from the stores and the settings. */
 import { readFile } from 'node:fs/promises';
 import { Accounts } from './accounts/accounts.ts';
 import { AccountDeletion } from './accounts/deletion.ts';
@@ -66,7 +66,7 @@ export async function openServices(config: Config, processName: string, node = p
   };
 }
 
-/** What a process is made of. */
+/** All services of a process. */
 export interface Services extends Awaited<ReturnType<typeof openServices>> {
   /** The metrics of all processes of this node, in Prometheus' text format. */
   nodeMetrics: () => Promise<string>;

@@ -1,4 +1,4 @@
-/** Opens, prepares and locks the two stores. Only this file names the engines. */
+/** Opens, prepares and locks the two stores. This is the only file that names the engines. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -42,7 +42,7 @@ export async function openDatabase(config: Config, options?: { unlimited: boolea
   }
 }
 
-/** Loads the driver only where it is used: it would slow every start. */
+/** Loads the driver only when it is needed: it would slow down every start. */
 async function openPostgres(url: string, options?: { unlimited: boolean }): Promise<PostgresStore> {
   const { PostgresStore } = await import('./platform/sql/postgres.ts');
   return new PostgresStore(url, options);
@@ -65,7 +65,10 @@ export function openVolumes(
   return new S3Store(openS3(config.s3, { beforeChange, times: metrics && timesOfS3(metrics) }));
 }
 
-/** Opens the volume store for a process that serves requests: it is settled before the first change. */
+/**
+ * Opens the volume store for a process that serves requests. Before the first change it is checked that the store belongs to
+ * the database.
+ */
 export function openSettledVolumes(
   config: Config,
   processName: string,
@@ -89,8 +92,8 @@ export function openSettledVolumes(
 }
 
 /**
- * Migrates the database and makes the folders, before any process opens the stores. Nothing is made or removed in a volume store
- * that does not belong to the database; with `anyStore` the caller checks that itself.
+ * Migrates the database and creates the folders, before any process opens the stores. Creates or removes nothing in a volume
+ * store that does not belong to the database; with `anyStore`, the caller checks that itself.
  */
 export async function prepareStores(config: Config, { anyStore = false } = {}): Promise<void> {
   const database = await openDatabase(config, { unlimited: true });
@@ -105,7 +108,7 @@ export async function prepareStores(config: Config, { anyStore = false } = {}): 
   if (!anyStore) await discardUnfinished(config);
 }
 
-/** Locks the data folder until the process ends: two servers on one folder would undo each other's recovery. */
+/** Locks the data folder until the process exits: two servers on one folder would undo each other's recovery. */
 export function lockDataFolder(config: Config): () => void {
   const path = paths.lock(config);
   let lock: DatabaseSync | undefined;
@@ -123,12 +126,15 @@ export function lockDataFolder(config: Config): () => void {
   return () => lock.close();
 }
 
-/** Deletes the unfinished bodies of a process of this node that has ended; without a name, of all of them. */
+/** Deletes the unfinished bodies of a process of this node that has ended, or of all processes if no name is given. */
 export async function discardUnfinished(config: Config, processName?: string): Promise<void> {
   if (config.s3 === undefined) await FolderStore.discardUnfinished(config.dataFolder, processName);
 }
 
-/** Starts even if S3 does not answer, since each process settles before it first writes. A store that refuses us stops the start. */
+/**
+ * Checks that the volume store belongs to the database. The server starts even if S3 does not answer, because each process
+ * repeats the check before it first writes. A store of another database stops the start.
+ */
 async function settleAtStart(config: Config, { store }: Metadata): Promise<void> {
   if (!config.s3) {
     await pairStores(store, new FolderStore(config.dataFolder, newProcessName()));
@@ -146,7 +152,7 @@ async function settleAtStart(config: Config, { store }: Metadata): Promise<void>
   }
 }
 
-/** Throws unless the store answers and accepts our credentials. */
+/** Throws unless the store answers and accepts the credentials. */
 export async function requireVolumes(volumes: VolumeStore): Promise<void> {
   await volumes.ping().catch((error: unknown) => {
     if (!(error instanceof S3Error)) throw error;
@@ -155,7 +161,7 @@ export async function requireVolumes(volumes: VolumeStore): Promise<void> {
 }
 
 /**
- * The lock of the one node that sweeps and recovers. With SQLite the lock on the data folder is enough; with PostgreSQL it is an
+ * Held by the one node that sweeps and recovers. With SQLite, the lock on the data folder is enough; with PostgreSQL it is an
  * advisory lock, which another node gets when its holder dies.
  */
 export class SweepLock {

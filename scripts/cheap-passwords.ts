@@ -1,9 +1,9 @@
-/** Nearly every test registers an account. No setting lowers the cost of a password hash, so the tests change the server's source. */
+/** Makes password hashing cheap for tests, which register many accounts. There is no setting for the cost, so this patches the source. */
 
 const COST = 'const COST = { memory: 19 * 1024, passes: 2, parallelism: 1 };';
 const LOW_COST = 'const COST = { memory: 64, passes: 1, parallelism: 1 };';
 
-/** The file with the cost; server/test/passwords tests the cost itself. */
+/** The file to patch. server/test/passwords tests the real cost. */
 export const PASSWORDS = /\/server\/src\/accounts\/passwords\.ts$/;
 
 export function lowerCost(source: string): string {

@@ -1,6 +1,6 @@
 /**
- * Checks everything that needs no running server: format, lint, types, imports, mutants, tables of the documentation.
- * `--report` prints the size and the shape of the source trees instead.
+ * Runs all checks that need no running server: format, lint, types, imports, mutants, generated documentation.
+ * `--report` prints the size and structure of the source trees instead.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const bin = (name: string) => `node_modules/.bin/${name}`;
 
 const MOST_LINES = 350;
 
-/** A long file says why it is one. */
+/** Lists files that are too long and do not explain in a comment why they are one file. */
 function longFiles(): string[] {
   const exclude = (path: string) => /(^|\/)(node_modules|dist|artefacts)$/.test(path);
   return globSync('{protocol,format,server,client,cli,web,bench,scripts,tests}/**/*.{ts,tsx,mjs}', {
@@ -43,9 +43,9 @@ const faults = [
   ...mutantFaults(await allMutants()),
 ];
 for (const fault of faults) console.error(fault);
-/** Runs a program and prints its output in one piece. */
+/** Runs a program and prints its output at the end, so that parallel checks do not mix their lines. */
 async function passes(program: string, args: string[]): Promise<boolean> {
-  // tsc computes for three seconds, a third of them to keep its memory small.
+  // GOGC: tsc spends a third of its three seconds in the garbage collector by default.
   const child = spawn(program, args, {
     env: { GOGC: '400', ...process.env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -57,7 +57,7 @@ async function passes(program: string, args: string[]): Promise<boolean> {
   return code === 0;
 }
 const results = await Promise.all([
-  // Several checkers look at the same types several times, and the other cores have work.
+  // One checker: several would repeat work, and the other cores are busy with the other checks.
   passes(bin('tsc'), ['-p', '.', '--checkers', '1']),
   passes(bin('biome'), ['check', '--error-on-warnings', '.']),
   passes(process.execPath, ['scripts/docs.ts', '--check']),

@@ -1,7 +1,7 @@
 /**
- * Keeps the tables of the documentation equal to the code they describe: the settings in docs/settings.md, and the endpoints
- * and which tokens may use them in docs/api.md, stand between markers and are written from server/src/config.ts and protocol/src/routes.ts.
- * The commands in docs/cli.md and the man page come from the command table in cli/src. `--check` only says whether they are.
+ * Generates parts of the documentation from the code: the settings in docs/settings.md from server/src/config.ts, the endpoints and
+ * token scopes in docs/api.md from protocol/src/routes.ts, and the commands in docs/cli.md and the man page from the command table in
+ * cli/src. Generated parts stand between markers. `--check` changes nothing and fails if a part is out of date.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -43,7 +43,7 @@ interface SchemaParts {
 
 const BULLET_CHARS = 300;
 
-/** A list item; a long shape goes into a block of its own below it. */
+/** Formats a list item. A long schema goes into a code block below it. */
 function item(label: string, text: string): string {
   const line = `- ${label} \`${text}\``;
   if (line.length <= BULLET_CHARS) return line;
@@ -51,7 +51,7 @@ function item(label: string, text: string): string {
   return [`- ${label}`, '', '  ```', ...lines.map((part) => `  ${part.trimEnd()}`), '  ```'].join('\n');
 }
 
-/** A schema as a person would write it down. */
+/** Formats a schema in a short, readable notation. */
 function shape(schema: TSchema): string {
   const { type, properties, required = [], items, anyOf, const: literal, $id } = schema as SchemaParts;
   if ($id === 'Error') return '{error}';
@@ -92,7 +92,7 @@ function endpoints(): string {
   return [...sections].map(([tag, lines]) => `### ${tag}\n\n${lines.join('\n')}`).join('\n');
 }
 
-/** What of a directory a token for that one may name. */
+/** What a token for one directory can refer to, by scope check. */
 const CONFINED: Record<ScopeCheck, string> = {
   file: 'files in it',
   'own file': 'files in it',
@@ -104,7 +104,7 @@ const CONFINED: Record<ScopeCheck, string> = {
   list: 'shows only it',
 };
 
-/** Which tokens may use which route. */
+/** Returns the table of routes and the token scopes that can use them. */
 function access(): string {
   const rows = (Object.values(routes) as Route[])
     .filter((route) => route.access !== 'open')
@@ -124,7 +124,7 @@ function access(): string {
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
 }
 
-/** The text with the part between the two markers replaced. */
+/** Replaces the part between two markers. */
 function withPart(text: string, name: string, part: string): string {
   const [begin, end] = [`<!-- ${name}: made by scripts/docs.ts -->`, `<!-- end of ${name} -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -152,7 +152,7 @@ function update(file: string, name: string, rewrite: (old: string) => string): v
 for (const [file, name, part] of parts) update(file, name, (old) => withPart(old, name, part));
 update('cli/man/szafa.1', 'commands', () => manPage(VERSION));
 
-/** List items that nobody reads to their end. */
+/** List items that are too long to read. */
 const longItems = globSync(['*.md', 'docs/*.md', '{client,cli,web,format}/*.md']).flatMap((file) =>
   readFileSync(file, 'utf8')
     .replace(/^ *```.*?^ *```$/gms, '')

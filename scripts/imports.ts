@@ -1,11 +1,11 @@
-/** The import rules of the source trees: which package, and which folder of the server, may import what. */
+/** Checks the import rules: what each package, and each folder of the server, may import. */
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 
 const PACKAGES = ['protocol', 'format', 'client', 'server', 'cli', 'web'] as const;
 
-/** What each package may import of ours. `bench` and `tests` may import everything. */
+/** Workspace packages that each package may import. `bench` and `tests` may import everything. */
 const PACKAGE_IMPORTS: Record<string, string[]> = {
   protocol: [],
   format: ['@szafa/protocol'],
@@ -15,14 +15,14 @@ const PACKAGE_IMPORTS: Record<string, string[]> = {
   web: ['@szafa/client', '@szafa/client/qr', '@szafa/client/strength', '@szafa/format', '@szafa/protocol'],
 };
 
-/** Source that must also run in a browser: no Node module there. */
+/** Source that must also run in a browser, so it must not import Node modules. */
 const BROWSER_SAFE = [/^(protocol|format|web)\/src\//, /^client\/src\/(?!node\/)/];
 
-/** Files of the web app that run in a worker; all others run in the page, but for the bridge, which both sides import. */
+/** Files of the web app that run in a worker. All others run in the page, except for the bridge, which both sides import. */
 const IN_WORKER = /\.worker\.ts$|^web\/src\/(worker|sealer|reader|sw)\//;
 const BRIDGE = /^web\/src\/core\/bridge\//;
 
-/** A script that is only named, to be started as a worker, is not imported. */
+/** Whether an import mixes page and worker code. `?worker&url` only returns the script's address, so it is allowed. */
 function crossesBridge(file: string, imported: string): boolean {
   if (!file.startsWith('web/src/') || imported.endsWith('?worker&url') || BRIDGE.test(imported)) return false;
   return BRIDGE.test(file) || IN_WORKER.test(file) !== IN_WORKER.test(imported);
@@ -30,7 +30,7 @@ function crossesBridge(file: string, imported: string): boolean {
 
 interface Import {
   from: string;
-  /** The imported file, for a relative import. */
+  /** Path of the imported file. Undefined unless the import is relative. */
   file: string | undefined;
   isType: boolean;
 }
@@ -57,7 +57,7 @@ export function readSources(): Source[] {
 
 const packageOf = (file: string) => file.split('/')[0]!;
 
-/** Where a file of the server stands: nouns above the platform, the fast lane beside them, the top level above all. */
+/** Returns the layer of a server file. Feature folders ("nouns") build on the platform; the fast lane is beside them, the top level above. */
 function layerOf(file: string): 'platform' | 'noun' | 'command' | 'fastlane' | 'top' | undefined {
   const [, folder = '', rest] = /^server\/src\/([^/]+)(\/commands)?/.exec(file) ?? [];
   if (folder === '') return undefined;
@@ -66,19 +66,19 @@ function layerOf(file: string): 'platform' | 'noun' | 'command' | 'fastlane' | '
   return rest === undefined ? 'noun' : 'command';
 }
 
-/** Why a file of the server must not import that one; undefined if it may. */
+/** Returns why a server file must not import another one; undefined if it may. */
 function whyAgainstTree(file: string, imported: string, isType: boolean): string | undefined {
   const [from, to] = [layerOf(file), layerOf(imported)];
   if (from === undefined || to === undefined || from === 'top') return undefined;
   if (to === 'fastlane' && from !== 'fastlane') return 'only top-level files import the fast lane';
   if (from === 'platform' && to !== 'platform') return 'the platform knows nothing of what stands on it';
-  // Commands are entry points, as main.ts is.
+  // Commands are entry points like main.ts, so they may import the top level.
   if (to === 'top' && from !== 'command' && !isType && !imported.endsWith('/version.ts'))
     return 'only types come from the top level';
   return undefined;
 }
 
-/** Imports that break a rule. */
+/** Lists imports that break a rule. */
 export function importFaults(sources: Source[]): string[] {
   const faults: string[] = [];
   for (const { file, imports } of sources) {
@@ -104,7 +104,7 @@ export function importFaults(sources: Source[]): string[] {
   return faults;
 }
 
-/** Files that import each other, types and dynamic imports included: neither can be read without the other. */
+/** Lists circular imports. Types and dynamic imports count: even then neither file can be understood without the other. */
 export function circles(sources: Source[]): string[] {
   const imports = new Map(
     sources.map(({ file, imports }) => [file, imports.flatMap((one) => one.file ?? [])]),
@@ -121,7 +121,7 @@ export function circles(sources: Source[]): string[] {
   return faults;
 }
 
-/** The table of the report: size of the packages, widest folder, circles and imports that break a rule. */
+/** Formats the report: size of each package, folder with the most files, circular imports, and broken rules. */
 export function report(sources: Source[]): string {
   const sizes = PACKAGES.map((name) => {
     const own = sources.filter(({ file }) => packageOf(file) === name);

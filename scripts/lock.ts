@@ -6,9 +6,9 @@ interface Locked {
 }
 
 /**
- * Packages with a part for each platform name these as optional, and npm leaves optional packages out without a word:
- * out of the lock those that it could not find when it was made, out of an installation those whose `engines` exclude the Node
- * that runs npm. Here the pinned Node runs them, so the lock holds no `engines` for them.
+ * Finds optional packages that npm would silently omit. Packages with platform-specific parts list them as optional dependencies. npm
+ * omits a part from the lock if it was not found, and from an installation if `engines` excludes the Node that runs npm. We run them
+ * with the pinned Node, so the lock must not have `engines` for them.
  */
 export function lockFaults(lock: string): string[] {
   const { packages } = JSON.parse(lock) as {

@@ -1,6 +1,6 @@
 /**
- * Released migrations never change: databases out there have run them. scripts/released-migrations.json lists their
- * digests, in order. `scripts/node scripts/migrations.ts --release` adds those that are not in it yet; a release runs it.
+ * Checks that released migrations do not change, because existing databases have run them. scripts/released-migrations.json lists their
+ * digests in order. `scripts/node scripts/migrations.ts --release` adds new ones and is part of a release.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,19 +8,19 @@ import { migrations } from '../server/src/schema.ts';
 import { VERSION } from '../server/src/version.ts';
 
 interface ReleasedMigration {
-  /** The first release that had it. */
+  /** The first release with this migration. */
   release: string;
   sha256: string;
 }
 
 const LIST = new URL('released-migrations.json', import.meta.url);
-/** One digest for all database engines. */
+/** Placeholders, so that a migration has the same digest for all database engines. */
 const ANY_ENGINE = { serial: '(serial)', clustered: '(clustered)' };
 
 const digests = () => migrations.map((migration) => hash('sha256', JSON.stringify(migration(ANY_ENGINE))));
 const readList = () => JSON.parse(readFileSync(LIST, 'utf8')) as ReleasedMigration[];
 
-/** Says which released migrations have been changed or removed. */
+/** Lists released migrations that were changed or removed. */
 export function migrationFaults(released = readList(), current = digests()): string[] {
   return released.flatMap(({ release, sha256 }, at) =>
     current[at] === sha256

@@ -1,4 +1,4 @@
-/** What a run of the mutants has found. */
+/** Stores the results of mutation tests. */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,14 +7,14 @@ import type { Mutant } from './mutants.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** `late`: by a time limit alone, which a busy machine can reach, too. */
+/** `late`: only a time limit failed, which can also happen on a busy machine. */
 export type Verdict = { how: 'caught' | 'late' | 'missed'; by: string };
 
-/** What was found of each bug, a line of JSON each, written as soon as it is known: a run can be cut anywhere. */
+/** The verdicts, one line of JSON per bug. Each is written as soon as it is known, because a run can be interrupted at any time. */
 export class Findings {
   readonly #file = join(root, 'artefacts/mutants.jsonl');
 
-  /** Of each bug all that decides whether it is caught, as it is before the copies are made, but for what is imported. */
+  /** Digest of each bug with its source file and tests. An unchanged digest means that an earlier verdict is still valid. Ignores imports. */
   readonly #states: Map<Mutant, string>;
 
   constructor(mutants: Mutant[]) {
@@ -49,7 +49,7 @@ export class Findings {
   }
 }
 
-/** None in a line that a run tore when it was cut. */
+/** Returns nothing for an incomplete line, which an interrupted run leaves behind. */
 function verdictIn(line: string): { state: string; how: string }[] {
   try {
     return [JSON.parse(line)];

@@ -2,33 +2,33 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A small bug that somebody could make, and the tests that would tell. */
+/** A plausible small bug, and the tests that should catch it. */
 export interface Mutant {
-  /** What the bug is, in plain words. */
+  /** Description of the bug. */
   name: string;
-  /** Path from the root. */
+  /** Path relative to the repository root. */
   file: string;
-  /** Text that occurs once in the file. */
+  /** Text to replace. Must occur exactly once in the file. */
   find: string;
   replace: string;
-  /** Test files, the cheapest first: the first that fails ends the run. */
+  /** Test files, cheapest first: the run ends at the first failure. */
   tests: string[];
-  /** Only the tests whose names fit this pattern, where all of them would take long. */
+  /** Pattern of test names to run, if running all of them would take too long. */
   only?: string;
-  /** The pair of stores for the files in `tests/blackbox/`; without it SQLite and a folder. */
+  /** The stores for files in `tests/blackbox/`; SQLite and a folder by default. */
   pair?: 'PostgreSQL and S3' | 'PostgreSQL and a folder' | 'SQLite and S3';
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** The lists in `tests/mutants/`, each of which exports `mutants`. */
+/** Loads all mutants from the lists in `tests/mutants/`. */
 export async function allMutants(): Promise<Mutant[]> {
   const lists = globSync('tests/mutants/*.ts', { cwd: root }).sort();
   const loaded = await Promise.all(lists.map((list) => import(new URL(`../${list}`, import.meta.url).href)));
   return (loaded as { mutants: Mutant[] }[]).flatMap(({ mutants }) => mutants);
 }
 
-/** The file's text with the bug in it. */
+/** Returns the file's text with the bug in it. */
 export function mutated({ find, replace }: Mutant, text: string): string {
   const [before, after, ...more] = text.split(find);
   if (before === undefined || after === undefined || more.length > 0) {
@@ -40,7 +40,7 @@ export function mutated({ find, replace }: Mutant, text: string): string {
 
 const texts = new Map<string, string>();
 
-/** The text of a test file, and of what it imports from beside it: a contract of several stores has its tests there. */
+/** Returns the text of a test file and of its imports from the same folder: tests shared by several stores are in such files. */
 function textOf(path: string): string {
   const known = texts.get(path);
   if (known !== undefined) return known;
@@ -52,7 +52,7 @@ function textOf(path: string): string {
   return whole;
 }
 
-/** What keeps a mutant from being tried, or from being caught: code that has changed since, files that are gone. */
+/** Lists problems that keep a mutant from being tried or caught, such as changed code or missing files. */
 export function mutantFaults(all: Mutant[]): string[] {
   const names = new Set<string>();
   return all.flatMap((mutant) => {

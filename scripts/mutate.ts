@@ -1,11 +1,10 @@
 /**
- * `npm run mutate [-- TEXT…]`: puts each bug of the lists in `tests/mutants/` into a copy of this checkout, one at a time, and
- * runs the tests that should tell; at least 95 of 100 must. TEXT chooses those whose name or file contains it, `--at-once=N` how
- * many run beside each other. Each verdict is added to `artefacts/mutants.jsonl`; `--continue` does not try again what was caught
- * there and has not changed since.
+ * `npm run mutate [-- TEXT…]`: puts each bug from `tests/mutants/` into a copy of this checkout, one at a time, and runs the tests that
+ * should catch it. At least 95 % must be caught. TEXT selects bugs by name or file, `--at-once=N` sets how many run in parallel. Each
+ * verdict is added to `artefacts/mutants.jsonl`; `--continue` skips bugs that were caught there and have not changed since.
  *
- * Not Stryker: it puts all bugs into one build and switches them within the process of its own runner, while our tests start
- * services, workers and commands as processes of their own, which would run without any.
+ * Stryker does not fit: it puts all bugs into one build and switches them inside the process of its runner, but our tests start
+ * servers, workers and commands as separate processes, in which no bug would be active.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,12 +33,12 @@ import { needsOf } from './suite.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ENOUGH_PERCENT = 95;
-/** Not part of the copy: what git keeps, what a service or a run left behind. */
+/** Folders to leave out of the copy: git's own data, and files left by a server or a test run. */
 const NOT_COPIED = new Set(['.git', 'data', 'artefacts', 'coverage']);
-/** A test process without an end: what the same tests took without a bug, several times, and a start of the service. */
+/** Time limit of a test process, based on how long the same tests take without a bug. */
 const limitMs = (greenMs: number) => 60_000 + 4 * greenMs;
 const GREEN_LIMIT_MS = 540_000;
-/** Between the request to end and the end. */
+/** Time between SIGTERM and SIGKILL. */
 const LAST_MS = 5000;
 
 type Result = { how: 'green' | 'red' | 'late'; output: string; ms: number };
@@ -48,13 +47,13 @@ type Run = { test: string; only: string; environment: Record<string, string> };
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
-/** A copy of the checkout: sources for real, packages by links to ours, a folder for what the tests write. */
+/** A copy of the checkout. Sources are copied, packages are linked, and tests write to a folder of the copy. */
 class Copy {
   readonly root: string;
   readonly #temporary: string;
 
   constructor(folder: string) {
-    // Short: the paths of some sockets lie below.
+    // A short name, because the length of socket paths is limited.
     this.#temporary = join(folder, 't');
     this.root = join(folder, 'szafa');
     mkdirSync(this.#temporary, { recursive: true });
@@ -78,7 +77,7 @@ class Copy {
     writeFileSync(join(this.root, file), text);
   }
 
-  /** One test file; ended at its first failure, for nothing more is to be learnt. */
+  /** Runs one test file and stops it at the first failure. */
   async run({ test, only, environment }: Run, most: number): Promise<Result> {
     stop.signal.throwIfAborted();
     const since = Date.now();
@@ -129,7 +128,7 @@ class Copy {
     try {
       const closed = once(child, 'close');
       await Promise.race([once(child, 'exit'), closed]);
-      // What it had started may hold the same pipes, and go on.
+      // Processes that the test started may still be running and keep its pipes open.
       this.#endAll();
       timers.push(setTimeout(() => [child.stdout, child.stderr].map((pipe) => pipe.destroy()), LAST_MS));
       [code] = await closed;
@@ -145,25 +144,25 @@ class Copy {
     return { how: byLimit ? 'late' : 'red', output, ms };
   }
 
-  /** Services, engines and commands of a test that was ended. */
+  /** Kills servers, database engines and commands that a test left behind. */
   #endAll(): void {
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
         if (this.#isOfTest(pid)) process.kill(Number(pid), 'SIGKILL');
       } catch {
-        // Gone meanwhile, or of somebody else.
+        // The process has ended, or belongs to another user.
       }
     }
   }
 
-  /** Its environment names the folder; nginx writes over that, and has its logs open there. */
+  /** Recognizes a process by its environment, which names the folder. nginx overwrites its environment, but has log files open there. */
   #isOfTest(pid: string): boolean {
     if (readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${this.#temporary}`)) return true;
     const open = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
     return open.some((path) => path.startsWith(`${this.#temporary}/`));
   }
 
-  /** What was mounted stays mounted when those who did it have ended. */
+  /** Unmounts and deletes what a test left behind: mounts survive the process that made them. */
   #tidy(): void {
     const mounts = readFileSync('/proc/self/mounts', 'utf8').match(/(?<=^\S+ )\S+/gm) ?? [];
     for (const path of mounts.reverse()) {
@@ -174,19 +173,19 @@ class Copy {
   }
 }
 
-/** A line of the report by which a test, or a group of them, is not well. */
+/** A line of the report that says that a test or a suite failed. */
 const FAILED = /^ *not ok \d+ (?!.* # (?:TODO|SKIP))/m;
-/** By the limit that the test has of its own. */
+/** A line of the report that says that a test exceeded its own time limit. */
 const TIMED_OUT = /^ *failureType: 'testTimeoutFailure'/m;
 
-/** Its name: whether that is the test which ought to tell is for the reader to see. */
+/** Returns the name of the first failed test, so that the reader can judge whether it is the right one. */
 const firstFailed = (output: string) =>
   output
     .split('\n')
     .find((line) => FAILED.test(line))
     ?.replace(/^ *not ok \d+ - /, '') ?? 'the process did not end well';
 
-/** Ours among the packages are relative links, which lead to the copy when they are made again. */
+/** Links the packages. Workspace packages are relative links, which point into the copy when recreated there. */
 function linkPackages(from: string, to: string): void {
   mkdirSync(to);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -198,11 +197,11 @@ function linkPackages(from: string, to: string): void {
   }
 }
 
-/** The tests are green without the bug, or prove nothing; each file is tried once on each pair, whichever copy does it. */
+/** Checks that tests pass without a bug, since they prove nothing otherwise. Each file runs once per pair of stores, for all copies. */
 class Greens {
   readonly #tried = new Map<string, Promise<Result>>();
 
-  /** Once more where the machine was busy. */
+  /** Runs a second time after a failure, because the machine may have been busy. */
   async #try(run: () => Promise<Result>): Promise<Result> {
     const first = await run();
     return first.how === 'green' ? first : run();
@@ -230,7 +229,7 @@ async function attempt(
   const environment = pairs?.list.find(({ name }) => name === pair)?.environment ?? {};
   const text = copy.read(file);
   const wrong = mutated(mutant, text);
-  // What does not even parse is caught by anything, and proves nothing.
+  // Throws on a syntax error: every test would catch that, so it proves nothing.
   if (file.endsWith('.ts')) stripTypeScriptTypes(wrong);
   for (const test of tests) {
     const run = { test, only, environment };
@@ -287,9 +286,9 @@ if (unknown.length > 0 || chosen.length === 0 || faults.length > 0 || !(atOnce >
 const findings = new Findings(chosen);
 const before = args.includes('--continue') ? findings.caught() : [];
 const left = chosen.filter((mutant) => !before.includes(mutant));
-// Its real place: what lies within the checkout cannot hold a copy of it, and a link would hide that.
+// Resolve links: a folder inside the checkout cannot hold a copy of it, and a link would hide that.
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'sz-mut-'));
-// Engines run as other users, and have their folders below.
+// Database engines run as other users and need access to their folders below.
 chmodSync(folder, 0o711);
 const pairs = left.some(({ pair }) => pair !== undefined) ? await Pairs.start() : undefined;
 try {

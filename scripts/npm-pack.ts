@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** Packs folders that are packages; the paths of what they became. */
+/** Packs package folders with npm and returns the paths of the archives. */
 export function npmPack(folders: string[], destination: string): string[] {
   const args = ['pack', '--ignore-scripts', '--pack-destination', destination, ...folders];
   const { status, stdout, stderr } = spawnSync('npm', args, { encoding: 'utf8' });

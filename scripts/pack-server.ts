@@ -1,6 +1,6 @@
 /**
- * The server in one file, for whole runs of the tests: it starts with little more than half the CPU, and they start it hundreds of
- * times. Packed anew by each run, so it is never older than the sources.
+ * Bundles the server into one file for complete test runs, which start it hundreds of times: a bundle needs little more than half the
+ * CPU time to start. Each run bundles again, so it is never older than the sources.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ import { lowerCost, PASSWORDS } from './cheap-passwords.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** What a module finds beside itself stays where it is. */
+/** Replaces `import.meta.url` by the original location, so that modules still find the files next to them. */
 const places: Plugin = {
   name: 'places',
   transform: {
@@ -18,7 +18,7 @@ const places: Plugin = {
   },
 };
 
-/** A moved file would make the tests slow, and nothing else would tell. */
+/** Whether passwords.ts was patched. If the file were moved, tests would only become slow, and nobody would notice. */
 let isCheap = false;
 const cheapPasswords: Plugin = {
   name: 'cheap-passwords',
@@ -31,12 +31,12 @@ const cheapPasswords: Plugin = {
   },
 };
 
-/** Where it is then. */
+/** Returns the path of the bundle. */
 export async function packServer(): Promise<string> {
   const bundle = await rolldown({
     input: at('../server/src/main.ts'),
     platform: 'node',
-    // Never installed: pg asks for it only where somebody wants it.
+    // An optional dependency of pg that is not installed.
     external: ['pg-native'],
     plugins: [places, cheapPasswords],
     onLog: (_, log) => {
@@ -49,7 +49,7 @@ export async function packServer(): Promise<string> {
     const folder = at('../node_modules/.cache');
     mkdirSync(folder, { recursive: true });
     const file = `${folder}/szafa-server.mjs`;
-    // In one step: another run may be starting it.
+    // Replace it atomically: another test run may be starting it.
     writeFileSync(`${file}.${process.pid}`, output[0].code);
     renameSync(`${file}.${process.pid}`, file);
     return file;

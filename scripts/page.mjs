@@ -1,12 +1,12 @@
-// Builds the web app, and the command beside it, when their sources are not those of the last build. Plain JavaScript for any Node from
-// 18.20 on; as a program of its own ("npm run build") it needs the pinned Node.
+// Builds the web app, and the command that it offers for download, if their sources have changed since the last build. Plain JavaScript
+// for Node 18.20 or later; run directly ("npm run build"), it needs the pinned Node.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Everything that is built here depends on these; the lock stands for the packages. */
+/** Files that the build depends on. The lock file stands for all installed packages. */
 const SOURCES = [
   'web/src',
   'web/public',
@@ -49,7 +49,7 @@ function digestOf(root) {
   return hash.digest('hex');
 }
 
-/** What went wrong, for a person: the line of vite's that names the error, without the checkout's place. */
+/** Extracts the line of Vite's output that names the error, without the path of the checkout. */
 function faultOf(root, { error, stderr }) {
   const lines = (error ? error.message : stderr).replaceAll(root, '.').split('\n');
   const telling = lines.find((line) => /error|cannot|failed/i.test(line)) ?? lines[0] ?? '';
@@ -61,7 +61,7 @@ function faultOf(root, { error, stderr }) {
   );
 }
 
-/** The folder of a page that was built from these very sources, if it is there. */
+/** Returns the folder of the built web app if it is up to date. */
 export function builtPage(root, digest = digestOf(root)) {
   const built = join(root, 'web', 'dist');
   const mark = join(built, '.sources');
@@ -69,8 +69,8 @@ export function builtPage(root, digest = digestOf(root)) {
 }
 
 /**
- * The reason when the build failed; the service reads it from where the page would be. Silent when there is nothing to do.
- * An older page does not stay: it would speak to a service that it was not made for.
+ * Builds the web app if needed. If the build fails, returns the reason and writes it to a file for the server. Deletes the old build
+ * then: it may not match the server.
  */
 export function buildPage(root, node, say) {
   const digest = digestOf(root);

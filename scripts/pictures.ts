@@ -1,6 +1,6 @@
 /**
- * `npm run pictures`: takes the pictures of the documentation, docs/web-*.webp, from the real page with a real server, as
- * somebody would use it. What is in them is drawn here, so that nobody has a right to it.
+ * `npm run pictures`: takes the screenshots for the documentation, docs/web-*.webp, from the real web app with a real server. Photos
+ * shown in them are drawn here, so that no one else has a copyright on them.
  */
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ const DOCS = fileURLToPath(new URL('../docs', import.meta.url));
 const WIDE = { width: 1120, height: 700 };
 const PHONE = { width: 390, height: 700 };
 const QUALITY = 72;
-/** All of them together: whoever clones this gets them, too. */
+/** Limit for all pictures together, because they are part of every clone. */
 const MOST_BYTES = 500_000;
 
 const service = new Service();
 const browser = new Chromium();
 
-/** WebP, which only the browser itself can write. */
+/** Takes a screenshot as WebP, by the DevTools protocol: Playwright itself cannot write WebP. */
 async function take(page: Page, name: string): Promise<void> {
   await page.mouse.move(0, 0);
   await page.evaluate(async () => {
@@ -36,7 +36,7 @@ async function take(page: Page, name: string): Promise<void> {
   await writeFile(join(DOCS, `web-${name}.webp`), Buffer.from(data, 'base64'));
 }
 
-/** Hills under a sky, in colours of their own. */
+/** Draws hills under a sky in the given hue. */
 async function landscape(page: Page, name: string, hue: number): Promise<string> {
   const drawn = await page.evaluate(async (tone) => {
     const canvas = document.createElement('canvas');
@@ -165,7 +165,7 @@ async function functions(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
 }
 
-/** Files that live: as tiles, with another name, with versions, and in the trash. */
+/** Shows tiles, renaming, versions and the trash. */
 async function living(page: Page): Promise<void> {
   await open(page, 'Holiday');
   await page.getByRole('button', { name: 'Grid' }).click();
@@ -193,7 +193,7 @@ async function living(page: Page): Promise<void> {
   await open(page, 'All files');
 }
 
-/** On a line that lets somebody see it. */
+/** Shows running transfers, over a connection slow enough to take a picture. */
 async function transfers(page: Page, line: SlowLine): Promise<void> {
   const films = [];
   for (const name of ['Film of the ridge.mkv', 'Film of the lake.mkv', 'Backup.tar', 'Scans.zip']) {
@@ -211,7 +211,7 @@ async function transfers(page: Page, line: SlowLine): Promise<void> {
   await settled(page);
 }
 
-/** The link of a folder, and what somebody sees who opens it on a phone. */
+/** Shows the link of a folder, and the page that it opens on a phone. */
 async function sharing(page: Page): Promise<void> {
   await choose(page, 'Holiday', 'Share by a link');
   const dialog = page.getByRole('dialog');

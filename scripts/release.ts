@@ -1,7 +1,7 @@
 /**
- * `npm run release`: builds everything that is published into artefacts/release-VERSION/: the SDK and the command as npm packages, the
- * command in one file, the server as a source archive, the notes of this version, and SHA256SUMS over all of them. The same commit
- * gives the same bytes. `--dirty` allows uncommitted changes, which the source archive does not contain.
+ * `npm run release`: builds a release into artefacts/release-VERSION/: the SDK and the command as npm packages, the command as one file,
+ * the server as a source archive, the release notes, and SHA256SUMS of all files. The build is reproducible. `--dirty` allows
+ * uncommitted changes, which the source archive does not contain.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

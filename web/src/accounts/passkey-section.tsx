@@ -1,4 +1,4 @@
-/** Passkeys of the account: added, listed, removed. */
+/** The passkeys of the account, with forms to add and remove them. */
 
 import { useSignal } from '@preact/signals';
 import type { PasskeyRow } from '../core/bridge/calls.ts';
@@ -18,7 +18,7 @@ const words = text.account.passkey;
 
 interface PasskeysProps extends PartProps {
   passkeys: PasskeyRow[];
-  /** They can be added and used at this address. */
+  /** Passkeys can be added and used at this address. */
   offered: boolean;
   totp: boolean;
   hasRecoveryKey: boolean;

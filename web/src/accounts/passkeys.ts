@@ -1,4 +1,4 @@
-/** Passkeys in the browser, which a worker cannot use. Secrets go to the worker at once and are not kept here. */
+/** Calls the browser's passkey API, which workers do not have. Secrets go straight to the worker. */
 import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
 import type { BrowserPasskey, Prf } from '../core/bridge/calls.ts';
 import { CallError } from '../core/call.ts';
@@ -11,7 +11,7 @@ const listed = (ids: string[]) => ids.map((id) => ({ type: 'public-key' as const
 /** ES256, Ed25519, RS256. */
 const ALGORITHMS = [-7, -8, -257].map((alg) => ({ type: 'public-key' as const, alg }));
 
-/** The browser tells nobody why it has none: it was cancelled, took too long, or there is no such passkey. */
+/** Browsers do not say why they return no passkey: the user cancelled, it timed out, or there is none. */
 async function asked(asking: Promise<Credential | null>): Promise<PublicKeyCredential> {
   const found = await asking.catch((error: unknown) => {
     const { name } = error as Error;
@@ -29,7 +29,7 @@ function secretOf(found: PublicKeyCredential): Bytes | undefined {
   return first && new Uint8Array(first as ArrayBuffer);
 }
 
-/** `prf`: what it makes a secret of, where one is wanted; its holder is then verified. */
+/** `prf` is the input for the passkey's secret, if one is needed. User verification is then required. */
 async function get(
   request: Pick<PasskeyRequest, 'challenge' | 'rp_id' | 'passkeys'>,
   prf: Bytes | undefined,
@@ -59,12 +59,12 @@ function answerOf(found: PublicKeyCredential): PasskeyAnswer {
   };
 }
 
-/** Beside the password. */
+/** Uses a passkey as the second factor, after the password. */
 export async function confirmPasskey(request: PasskeyRequest): Promise<PasskeyAnswer> {
   return answerOf(await get(request, undefined));
 }
 
-/** By itself. */
+/** Uses a passkey alone to sign in. Its secret takes the place of the password. */
 export async function enterByPasskey(
   request: PasskeyRequest & Prf,
 ): Promise<{ answer: PasskeyAnswer; secret: Bytes }> {
@@ -74,7 +74,7 @@ export async function enterByPasskey(
   return { answer: answerOf(found), secret };
 }
 
-/** Some authenticators make the secret only when they are asked once more. */
+/** Creates a passkey. Some authenticators return its secret only on a second request. */
 export async function makePasskey(
   request: NewPasskeyRequest & Prf,
   username: string,
@@ -101,7 +101,7 @@ export async function makePasskey(
     attestation: text(attestationObject),
   };
   const { credProps, prf: can } = found.getClientExtensionResults();
-  // A passkey that must be named first cannot sign in alone.
+  // A passkey that is not discoverable cannot sign in alone: the browser finds it only by its id.
   if (!can?.enabled || credProps?.rk === false) return made;
   const local = text(crypto.getRandomValues(new Uint8Array(32)).buffer);
   const again = { challenge: local, rp_id: id, passkeys: [made.id] };

@@ -1,4 +1,4 @@
-/** Shows a new recovery key until a part of it was typed, or its owner skips that after a warning. */
+/** Shows a new recovery key until the owner has typed a part of it, or skips that after a warning. */
 
 import { useSignal } from '@preact/signals';
 import { plainRecoveryText, recoverySheet } from '@szafa/client';
@@ -22,7 +22,7 @@ function done(): void {
   shownKey.value = null;
 }
 
-/** One group of each half, so that neither was left out. */
+/** Chooses one group from each half, so that a half-written copy is noticed. */
 function choose(groups: string[]): [number, number] {
   const half = groups.length / 2;
   const [first, second] = crypto.getRandomValues(new Uint32Array(2));
@@ -35,7 +35,7 @@ function save(sheet: string, username: string): void {
   link.href = url;
   link.download = `szafa-recovery-key-${username}.txt`;
   link.click();
-  // Some browsers look it up later.
+  // Some browsers read the URL only after a delay.
   setTimeout(() => URL.revokeObjectURL(url), TAKEN_MS);
 }
 
@@ -134,7 +134,7 @@ export function RecoveryKey({ shown }: { shown: NonNullable<typeof shownKey.valu
   const title = useRef<HTMLHeadingElement>(null);
   const groups = useMemo(() => key.split('-'), [key]);
   const sheet = recoverySheet(key, { server: globalThis.location.origin, username });
-  // The pressed button is gone: screen readers continue at the heading.
+  // The pressed button is gone, so focus the heading: screen readers continue there.
   useLayoutEffect(() => title.current?.focus(), [stage.value]);
   const rest = { groups, isWish, go: writeTo(stage) };
   return (

@@ -1,4 +1,4 @@
-/** Codes of an authenticator app, turned on and off. */
+/** Turns the codes of an authenticator app on and off. */
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -53,7 +53,7 @@ function TurnOn({ opened, onDone, hasRecoveryKey }: FormProps & { hasRecoveryKey
   );
 }
 
-/** Without a second factor the server says what a passkey is to sign. */
+/** Sends no second factor at first: the refusal contains the challenge for the passkey. */
 async function removeByPasskey(password: string): Promise<void> {
   const who = account.peek()!;
   try {
@@ -70,7 +70,7 @@ async function removeByPasskey(password: string): Promise<void> {
 function TurnOff({ opened, onDone, hasPasskeys }: FormProps & { hasPasskeys: boolean }) {
   const password = useSignal('');
   const code = useSignal('');
-  /** In place of a code, for a lost authenticator app. */
+  /** Use a passkey instead of a code, in case the authenticator app is lost. */
   const byPasskey = useRef(false);
   const { factorOff } = text.account;
   const form = useForm(async () => {
@@ -99,7 +99,6 @@ interface SecondFactorProps extends PartProps {
   isOn: boolean;
   hasRecoveryKey: boolean;
   hasPasskeys: boolean;
-  /** It is another way by now. */
   onChange(): Promise<void>;
 }
 

@@ -16,23 +16,23 @@ import { enterByPasskey } from './passkeys.ts';
 export const account = signal<Account | null>(null);
 export const phase = signal<'starting' | 'failed' | 'out' | 'in' | 'leaving'>('starting');
 export const startFault = signal<Fault | null>(null);
-/** Why nobody is signed in any more, for the page to sign in with. */
+/** Why the session ended, shown on the sign-in page. */
 export const signOutReason = signal('');
-/** A new recovery key, until its owner has it. It counts already, but for one in the place of another, which counts from then on. */
+/** A new recovery key, shown until its owner has saved it. It is already valid; with `isWish`, only once confirmed. */
 export const shownKey = signal<{ username: string; key: string; isWish?: true } | null>(null);
 
-/** While this account is deleted, its other requests fail for that reason. */
+/** The account that is being deleted. Its other requests fail with 401, which must not look like an expired session. */
 let deleting: Account | null = null;
 
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
-  // A tab that could not start shows a session that is over by now.
+  // The session that this tab could not restore has been replaced or ended by another tab.
   if (news !== 'changed' && phase.value === 'failed') void start();
   if (news === 'signed-in' && phase.value === 'out') void start();
   if ((news === 'signed-out' || news === 'expired') && phase.value === 'in') void follow(news);
 });
 
-/** Leaves as another tab has; not where this one has signed in since, before that was told. */
+/** Signs out after another tab did, unless this tab has signed in again since: then its session is the stored one. */
 async function follow(news: 'signed-out' | 'expired'): Promise<void> {
   const who = account.peek();
   if ((await call('isStored').catch(() => false)) || account.peek() !== who) return;
@@ -52,7 +52,7 @@ onReconnect(resume);
 globalThis.addEventListener('online', resume);
 
 function begin(who: Account): void {
-  // Another tab signed in while this one did: that account was in until now.
+  // While this sign-in was pending, this tab followed another tab into a different account. Clear that one first.
   const before = account.peek();
   if (before && before.username !== who.username) {
     phase.value = 'starting';
@@ -65,12 +65,12 @@ function begin(who: Account): void {
   restoreUploads(who.username).catch(notifyError);
 }
 
-/** Goes on with what the browser kept. */
+/** Continues with the session that the browser stored. */
 export async function start(): Promise<void> {
   phase.value = 'starting';
   try {
     const who = await call('restore');
-    // A sign-in was answered in the meantime.
+    // A sign-in has succeeded in the meantime.
     if (account.peek()) return;
     if (typeof who === 'object' && who) return begin(who);
     if (who) signOutReason.value = who === 'ended' ? text.state.expired : text.state.otherPassword;
@@ -102,20 +102,20 @@ export const register = (username: string, password: string, wishes: SignUpOptio
 export const recover = (username: string, recoveryKey: string, password: string) =>
   enter(call('recover', username, recoveryKey, password));
 
-/** Nothing of an account is there for the next one. */
+/** Clears everything of an account, so that the next one does not see it. */
 function part(): void {
   disown();
   account.value = null;
   clearTransfers();
   clearFileList();
-  // Questions, notices and Undo belong to the account that leaves.
+  // Questions, notices and Undo belong to the account that signs out.
   question.peek()?.answer(undefined, true);
   dropNotices();
   if (shownKey.peek()?.isWish) shownKey.value = null;
 }
 
 async function forget<T>(leaving: Promise<T>, why = ''): Promise<T> {
-  // The page to sign in with says that the keys are gone, so it comes after that.
+  // Show the sign-in page only after the keys are gone, because it says so.
   phase.value = 'leaving';
   part();
   signOutReason.value = why;
@@ -131,7 +131,7 @@ export async function leave(): Promise<void> {
   if (await forget(call('leave', true))) toTabs('signed-out');
 }
 
-/** A token that the service no longer knows ends the session here, whichever call found it out. */
+/** Ends the session if the server rejects its token, in whichever call. */
 export function onFault({ status }: Fault): void {
   if (status !== 401 || phase.value !== 'in' || deleting === account.peek()) return;
   void forget(call('expire'), text.state.expired).then((isLast) => isLast && toTabs('expired'));

@@ -47,21 +47,21 @@ import { deviceName } from './device.worker.ts';
 const GOODBYE_MS = 5_000;
 const RETRY_MS = 3_000;
 
-/** The signed-in account. The password is used once and forgotten; a token and a key that cannot be exported stay. */
+/** The signed-in account. Only a token and a key that cannot be exported are kept, never the password. */
 export class AccountSession {
   readonly #engine = appEngine();
   readonly #options: ConnectOptions;
   readonly #onOther: () => void;
   #szafa: Szafa | undefined;
 
-  /** `onOther` is called if another account was signed in here when a sign-in was answered, since another tab had signed in. */
+  /** `onOther` is called if a sign-in replaces a different account that this tab took over from another tab. */
   constructor(onReachable: (reachable: boolean) => void, onOther: () => void) {
     this.#onOther = onOther;
     this.#options = {
       server: globalThis.location.origin,
       engine: this.#engine,
       transport: pageTransport(onReachable),
-      // A person waits: longer pauses would look like a broken page.
+      // Longer pauses between retries would look like a broken page.
       retry: { capMs: RETRY_MS },
       pins: browserPins,
       revs: browserRevs,
@@ -110,7 +110,7 @@ export class AccountSession {
   async removePasskey(password: string, id: string): Promise<void> {
     const { szafa } = this;
     await szafa.removePasskey({ password }, id);
-    // A session that it opened continues with the password.
+    // If the passkey opened this session, the session now continues with the key of the password.
     await sessionStore.renewSession(this.#toKeep(szafa));
   }
 
@@ -144,7 +144,7 @@ export class AccountSession {
     });
   }
 
-  /** A new recovery key is shown once it is valid, so that a key that was written down always works. */
+  /** Returns the new recovery key only after `use` made it valid, so that a key on paper always works. */
   async #withNewKey<T>(
     use: (key: Uint8Array<ArrayBuffer>) => Promise<T>,
   ): Promise<T & { recoveryKey: string }> {
@@ -162,15 +162,16 @@ export class AccountSession {
     try {
       await szafa.checkKeys();
     } catch (error) {
-      // Made here a moment ago, and checked when they are next needed; the recovery key is shown now or never.
+      // A new recovery key must be shown now or never, even if the server is away. The keys were just made here, and
+      // are checked when they are next needed.
       if (!(hasKeyToShow && isAway(error))) {
-        // Where the files are under a passphrase of their own, this page can open none of them.
+        // For example, this page cannot open files that are under a separate passphrase.
         await this.#goodbye(szafa.token);
         throw error;
       }
     }
     const before = await sessionStore.session();
-    // Unfinished uploads of this account go on; those of another are none of its business.
+    // Keep unfinished uploads of the same account, and delete those of another.
     if (before && before.username !== username) await sessionStore.forgetAll();
     await sessionStore.keepSession(this.#toKeep(szafa));
     if (this.#szafa && this.#szafa.username !== username) this.#onOther();
@@ -184,7 +185,7 @@ export class AccountSession {
     return { username, token: token!, kek: this.#engine.keyOf(unlocker.kek), ...passkey };
   }
 
-  /** Keys are gone from here by then; a token that the service did not hear about expires by itself. */
+  /** Ends the token on the server. Failures are ignored: the token then expires by itself. */
   async #goodbye(token: string | undefined): Promise<void> {
     if (token === undefined) return;
     const signal = AbortSignal.timeout(GOODBYE_MS);
@@ -206,7 +207,7 @@ export class AccountSession {
       if (why === 'other-password') await this.#goodbye(token);
       return why;
     }
-    // A sign-in answered in the meantime is newer.
+    // If a sign-in has succeeded in the meantime, keep the newer session.
     this.#szafa ??= szafa;
     return { username };
   }
@@ -222,7 +223,7 @@ export class AccountSession {
     return {
       totp,
       passkeysOffered,
-      // The server may claim it of a passkey without an entry in the key bag, which would open nothing.
+      // The server could claim `alone` for a passkey that has no entry in the key bag and opens nothing.
       passkeys: passkeys.map((passkey) => ({
         ...forPage(passkey),
         alone: bag?.bag.passkeys.has(passkey.id) ?? false,
@@ -235,7 +236,7 @@ export class AccountSession {
   async changePassword(current: string, next: string): Promise<void> {
     const { szafa } = this;
     await szafa.changePassword({ password: current }, next);
-    // For the next reload. Other tabs go on with the master keys that they have opened.
+    // Store the new key for the next reload. Other tabs continue with the master keys that they have opened.
     await sessionStore.renewSession(this.#toKeep(szafa));
   }
 
@@ -260,7 +261,10 @@ export class AccountSession {
     return { secret, uri, qrCode: await drawQr(uri) };
   }
 
-  /** Another account may have signed in by the time of the answer: `onGone` where none has in this tab; true where none has in any. */
+  /**
+   * Another account may sign in before the server answers. `onGone` is called if none did in this tab; the result is true
+   * if none did in any tab.
+   */
   async deleteAccount(password: string, onGone: () => void): Promise<boolean> {
     const { szafa } = this;
     const { token } = szafa;
@@ -272,7 +276,7 @@ export class AccountSession {
     return sessionStore.forgetAll(token);
   }
 
-  /** As of `leave`: whether it was the session of this browser. Another account may have signed in since, which other tabs are in. */
+  /** Returns whether the browser stored this session, as `leave` does. If not, other tabs are in a newer session. */
   async expire(): Promise<boolean> {
     const token = this.#szafa?.token;
     this.#szafa = undefined;
@@ -286,10 +290,10 @@ export class AccountSession {
 
   async leave(tellService: boolean): Promise<boolean> {
     const session = await sessionStore.session();
-    // A session that could not be restored has its token here alone.
+    // If the session could not be restored, its token is only in the store.
     const token = this.#szafa?.token ?? (session && 'token' in session ? session.token : undefined);
     this.#szafa = undefined;
-    // A tab that hears late that another one has left finds the next account there.
+    // If this tab follows another one's sign-out late, the stored session may already be a newer one, which stays.
     const isLast = await sessionStore.forgetAll(token);
     if (tellService) await this.#goodbye(token);
     return isLast;
@@ -298,14 +302,14 @@ export class AccountSession {
 
 const device = () => deviceName(navigator.userAgent);
 
-/** Why a session that was kept cannot go on, where a new sign-in helps. */
+/** Returns why a stored session cannot continue, or undefined if a new sign-in would not help. */
 function endOf(error: unknown): SessionEnd | undefined {
   if (error instanceof ApiError && error.status === 401) return 'ended';
-  // A tab ended between a change of the password and the note of it.
+  // The password was changed, but the tab was closed before it stored the new key.
   return error instanceof WrongPasswordError ? 'other-password' : undefined;
 }
 
-/** No answer, or none that says anything about what was asked. */
+/** The server cannot be reached or has failed, which says nothing about the keys. */
 function isAway(error: unknown): boolean {
   return error instanceof NetworkError || (error instanceof ApiError && error.status >= 500);
 }

@@ -3,7 +3,7 @@ import { Icon } from '../core/controls/icon.tsx';
 import { LanguageButtons } from '../core/controls/language-buttons.tsx';
 import { text } from '../core/text/index.ts';
 
-/** The frame of the sign-in pages and of a new recovery key. */
+/** Layout of the sign-in pages and of the page that shows a new recovery key. */
 export function SignInLayout({ children }: { children: ComponentChildren }) {
   return (
     <main class="enter">

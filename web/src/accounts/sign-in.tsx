@@ -1,4 +1,4 @@
-/** Signing in, signing up, and recovering an account with its recovery key. */
+/** Forms to sign in, to sign up, and to recover an account with its recovery key. */
 
 import { type Signal, useSignal } from '@preact/signals';
 import type { Second } from '@szafa/client';
@@ -34,13 +34,13 @@ function Username({ value, hint }: { value: Signal<string>; hint?: string }) {
   );
 }
 
-/** Kept when switching between the forms. */
+/** Values that are kept when the user switches between the forms. */
 interface FormPageProps {
   username: Signal<string>;
   invite: Signal<string>;
 }
 
-/** Names are exact: Ada is another account than ada. Many write theirs with a capital letter by habit, or by a phone's. */
+/** Suggests lower case: names are case-sensitive, but people and phones like to capitalize the first letter. */
 function wrongWords(typed: string): string {
   const small = typed.trim().toLowerCase();
   return small === typed.trim() ? words.wrong : `${words.wrong} ${words.otherCase(small)}`;
@@ -49,12 +49,12 @@ function wrongWords(typed: string): string {
 function SignIn({ username }: FormPageProps) {
   const password = useSignal('');
   const code = useSignal('');
-  /** Of whom the service wants a second factor, and which would do. */
+  /** The second factors that the server accepts, and the username that they are for. */
   const asked = useSignal<(Pick<Fault, 'factors' | 'passkey'> & { of: string }) | null>(null);
   const wanted = asked.value?.of === username.value ? asked.value : null;
   const wantsCode = wanted?.factors?.includes('totp') ?? false;
   const offered = useSignal(false);
-  /** What the pressed button does. */
+  /** How the pressed button signs in. */
   const how = useRef<'password' | 'second' | 'alone'>('password');
   const form = useForm(async () => {
     const { current: by } = how;
@@ -158,7 +158,7 @@ function Register({ username, invite }: FormPageProps) {
     await register(username.value, password.value, wishes);
   });
   useEffect(() => {
-    // A server that is away is reported when the form is sent.
+    // Ignored: if the server is away, sending the form reports it.
     call('registration').then(writeTo(registration), () => undefined);
   }, []);
   if (registration.value === 'closed') return <p class="caution">{words.closed}</p>;
@@ -261,7 +261,7 @@ const PAGES: Record<How, { Form: (props: FormPageProps) => JSX.Element; links: [
   recover: { Form: Recover, links: [['login', 'toSignIn']] },
 };
 
-/** The invitation in a link like /#invite=…, removed from the address, which others may see. */
+/** Returns the invitation in a link like /#invite=… and removes it from the address, where others might see it. */
 function invitation(): string {
   const [, found = ''] = /^#invite=([\w-]+)$/.exec(location.hash) ?? [];
   if (found) history.replaceState(null, '', location.pathname);
@@ -279,7 +279,7 @@ export function Enter() {
   const { Form, links } = PAGES[how.value];
   const before = useRef(how.value);
   useLayoutEffect(() => {
-    // The link that was pressed is gone: the focus goes to what it opened.
+    // The pressed link is gone, so focus the form that it opened.
     if (how.value !== before.current) document.querySelector<HTMLElement>('.enter form input')?.focus();
     before.current = how.value;
   }, [how.value]);

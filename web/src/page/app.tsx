@@ -16,7 +16,7 @@ function Busy({ label }: { label: string }) {
   );
 }
 
-/** The page is there, its server is not. It begins by itself as soon as that has changed. */
+/** Shown while the server cannot be reached. The app starts by itself when it can. */
 function Away() {
   return (
     <main class="middle">
@@ -28,7 +28,7 @@ function Away() {
   );
 }
 
-/** The page could not begin where it was left. */
+/** Shown if the stored session could not be restored. */
 function Failed() {
   const fault = startFault.value;
   const again = <Button label={text.list.retry} onClick={() => void start()} />;

@@ -9,7 +9,7 @@ import { text } from '../core/text/index.ts';
 import { askToSignOut, dialog } from '../files/actions.ts';
 import { filter } from '../files/file-list.ts';
 
-/** The list of shortcuts has one of its own. */
+/** Opens the list of keyboard shortcuts on "?". */
 function onHelp(event: KeyboardEvent): void {
   const busy = (event.target as Element).closest?.(
     'input:not([type=checkbox]), select, textarea, [role=menu]',

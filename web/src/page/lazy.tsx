@@ -1,4 +1,4 @@
-/** Components that few visits need, loaded when they are first shown. */
+/** Rarely used components, loaded when they are first shown. */
 
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -18,7 +18,7 @@ function lazy<P extends object>(load: () => Promise<ComponentType<P>>, isDialog 
   const again = async () => {
     begin();
     await loading;
-    // A browser may remember that it failed, and a server that was updated has other parts: a reload helps with both.
+    // A reload helps if the browser has cached the failure, or if the server was updated and the file is gone.
     if (loaded.value === 'failed' && (await serverAnswers())) globalThis.location.reload();
   };
   return function Lazy(props: P) {

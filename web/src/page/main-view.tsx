@@ -1,4 +1,4 @@
-/** The app after signing in: folders at the side, the list in the middle, transfers in the corner. */
+/** The app after sign-in: folders on the side, the list in the middle, transfers in the corner. */
 
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
@@ -87,7 +87,7 @@ function SelectionBar() {
   );
 }
 
-/** All of the trash, for good. */
+/** A button that deletes everything in the trash, after confirmation. */
 function EmptyTrash() {
   const items = trashed.value ?? [];
   if (items.length === 0) return null;

@@ -1,4 +1,4 @@
-/** Settings of this browser; each applies at once. */
+/** The dialog with the settings of this browser, which apply at once. */
 import { Modal } from '../core/controls/controls.tsx';
 import { Choice } from '../core/controls/fields.tsx';
 import { chosenColours, chosenLanguage } from '../core/settings.ts';

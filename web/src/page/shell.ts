@@ -1,9 +1,9 @@
-/** Has the browser keep the app itself, for when the server cannot be reached. */
+/** Lets the browser cache the app, so that it opens when the server cannot be reached. */
 import type { ToServiceWorker } from '../core/bridge/messages.ts';
 import { appUrl } from '../core/call.ts';
 import { localReady } from '../transfers/local.ts';
 
-/** At a first visit, the page's files are loaded before the service worker runs, so it does not see them. */
+/** Names the page's files to the service worker. On a first visit they load before it runs, so it has not seen them. */
 export async function keepShell(): Promise<void> {
   if (!(await localReady())) return;
   const { active } = await navigator.serviceWorker.ready;

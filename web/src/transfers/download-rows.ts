@@ -1,11 +1,11 @@
-/** Rows of the list to disk: a file as it is, folders and several files as one zip in which folders stay folders. */
+/** Downloads rows of the list: a single file as it is, folders and several files as one zip. */
 import type { Zip } from '../core/bridge/calls.ts';
 import { text } from '../core/text/index.ts';
 import { type Folder, filesBelow, foldersBelow, parentOf } from '../core/tree.ts';
 import { here, isFolder, type Row } from '../files/file-list.ts';
 import { download, saveZip } from './downloads.ts';
 
-/** A folder's files by their paths from the folder that it is in, and the folders in it that have none. */
+/** Returns the files and empty folders below a folder, with paths that start with the folder's own name. */
 function partsOf(folder: Folder): Zip['parts'] {
   const above = parentOf(folder.path);
   const from = (path: string) => path.slice(above === '' ? 0 : above.length + 1);

@@ -1,4 +1,4 @@
-/** Files to disk, many of them as one zip: into a file that the person names where the browser can, as its own download otherwise. */
+/** Downloads files, several of them as one zip: into a file that the user picks, or as a browser download. */
 import { safeSegments } from '@szafa/client';
 import type { Item, Zip } from '../core/bridge/calls.ts';
 import { call, callWith } from '../core/call.ts';
@@ -29,7 +29,7 @@ async function save({ name, size, into, serve }: SaveJob): Promise<void> {
       if (before === generation) addDownload({ name, size }, (id) => saveByBrowser(id, serve(id)));
     } else notify(text.transfers.noWorker, true);
   } catch (error) {
-    // A dialog that the person closed.
+    // An AbortError means that the user closed the file picker.
     if ((error as Error).name !== 'AbortError') notifyError(error);
   }
 }
@@ -47,7 +47,7 @@ function tellLinks(left: number): void {
   if (left > 0) notify(text.transfers.linksLeft(left), true);
 }
 
-/** `size`: of all files in it. */
+/** `size` is the total size of the files in the zip. */
 export async function saveZip(zip: Zip, size: number): Promise<void> {
   await save({
     name: zip.name,

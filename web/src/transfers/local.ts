@@ -1,4 +1,4 @@
-/** Addresses under which the browser itself can read a file: for downloads, images, sound, film, and documents made of texts. */
+/** Local addresses from which the browser itself reads a file, for downloads, media and rendered texts. */
 import {
   HARMLESS,
   type LocalPart,
@@ -17,11 +17,11 @@ type Answer = (port: MessagePort, request: LocalRequest) => Promise<void>;
 
 const offers = new Map<string, Answer>();
 const PING_MS = 10_000;
-/** The service worker asks at once, unless it has to be started first. */
+/** Time for the service worker to ask for a download. It asks at once, unless the browser must start it first. */
 const ASKED_MS = 30_000;
-/** A busy browser may have all bytes of a small file before it begins the download; without its frame it would not. */
+/** A busy browser may have read a whole small file before it begins the download. Removing the frame would cancel it. */
 const TAKEN_MS = 60_000;
-/** As in `worker/outlet.ts`: a person's file gets no powers here. Its scheme of colours is the page's. */
+/** The same headers as in outlet.worker.ts: a user's file must not get the rights of our origin. */
 const DOCUMENT = {
   'content-type': 'text/html; charset=utf-8',
   'x-content-type-options': 'nosniff',
@@ -58,7 +58,7 @@ async function register(): Promise<boolean> {
     }
     return true;
   } catch {
-    return false; // private windows of some browsers have none
+    return false; // private windows of some browsers have no service workers
   }
 }
 
@@ -67,22 +67,22 @@ interface LocalAddress {
   close(): void;
 }
 
-/** The name is for those who read addresses, as the browser's viewer of PDFs does. */
+/** The name in the address is for viewers that show it, such as the browser's PDF viewer. */
 function offer(name: string, answer: Answer): LocalAddress {
   const id = crypto.randomUUID();
   offers.set(id, answer);
   return { url: `/local/${id}/${encodeURIComponent(name)}`, close: () => offers.delete(id) };
 }
 
-/** An address for a preview, until `close`. */
+/** Offers a file for a preview, until `close`. */
 export function offerPreview(fileId: string, name: string): LocalAddress {
   return offer(name, async (port, request) => {
-    // A film stops reading whenever it has enough; that is no failure.
+    // A video player stops reading when it has buffered enough, which is not a failure.
     await callWith(port, 'serve', crypto.randomUUID(), fileId, request).catch(() => {});
   });
 }
 
-/** An address for a page made here, until `close`. It is a document of its own: whatever is in it runs nothing, fetches nothing and reaches nothing of ours. */
+/** Offers a rendered text, until `close`. Its headers keep it from running scripts, fetching and accessing our origin. */
 export function offerDocument(html: string): LocalAddress {
   const bytes = new TextEncoder().encode(html);
   return offer('', async (port) => {
@@ -97,10 +97,10 @@ export function offerDocument(html: string): LocalAddress {
   });
 }
 
-/** Has the browser download what `serve` gives; resolves when its last byte was handed over. */
+/** Lets the browser download the data from `serve`. Resolves when the last byte was handed over. */
 export async function saveByBrowser(transfer: string, serve: Answer): Promise<void> {
   const frame = document.createElement('iframe');
-  // Nothing else keeps a service worker awake while a stream of it is read slowly.
+  // Without requests, the browser would stop the service worker while its stream is read slowly.
   const awake = setInterval(() => void fetch('/local/ping'), PING_MS);
   let unasked: ReturnType<typeof setTimeout> | undefined;
   try {
@@ -114,7 +114,7 @@ export async function saveByBrowser(transfer: string, serve: Answer): Promise<vo
         clearTimeout(unasked);
         await serve(port, request).then(resolve, reject);
       });
-      // A frame fires `load` for content that is shown, such as an error, and never for a download.
+      // A frame fires `load` only for content that it shows, such as an error, and never for a download.
       frame.onload = () => {
         if (frame.contentDocument?.URL !== 'about:blank') refused();
       };

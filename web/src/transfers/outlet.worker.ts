@@ -1,4 +1,4 @@
-/** Answers the browser's own requests for a file (a download, a film) or a zip with plaintext, through the service worker. */
+/** Answers the browser's own requests for a file or a zip (a download, a video) with plaintext, by the service worker. */
 import type { DownloadProgress } from '@szafa/client';
 import { PIECE_SIZE, safeSegments } from '@szafa/client';
 import { extentOf, volumeAt } from '@szafa/format';
@@ -14,7 +14,7 @@ import { Packer, type Pieces } from '../core/tasks.worker.ts';
 import { shownType } from '../files/preview/types.worker.ts';
 import type { ReadableFile } from './file-opener.worker.ts';
 
-/** The browser stopped reading: it refused a download, or the person broke it off there. */
+/** The browser stopped reading: it refused the download, or the user cancelled it there. */
 export class RefusedError extends Error {
   override name = 'RefusedError';
   readonly code = 'refused';
@@ -30,7 +30,7 @@ function disposition(how: 'attachment' | 'inline', name: string): string {
   return `${how}; filename*=UTF-8''${encoded}`;
 }
 
-/** Of something that is saved under this name. */
+/** Headers of a download with this file name. */
 function savedAs(name: string): Record<string, string> {
   return {
     ...COMMON,
@@ -47,18 +47,18 @@ function headersOf(remote: ReadableFile, attachment: boolean): Record<string, st
   return {
     ...COMMON,
     'content-type': shown,
-    // For the browser's own viewers, which show and save it under this name.
+    // The browser's own viewers show this name, and use it to save the file.
     'content-disposition': disposition('inline', name),
     'accept-ranges': 'bytes',
-    // A sandbox would keep the browser's own PDF viewer from starting; a PDF cannot reach the page.
+    // In a sandbox the browser's PDF viewer would not start. A PDF cannot access the page.
     ...(shown === 'application/pdf' ? {} : { 'content-security-policy': HARMLESS }),
   };
 }
 
-/** Limits memory for unusually large volumes. */
+/** Limits the memory for a range in an unusually large volume. */
 const MOST_OF_RANGE = 16 * 1024 * 1024;
 
-/** Answers a range with no more than the rest of its volume, so that a film only fetches what it plays. */
+/** Answers a range with at most the rest of its volume, so that a video fetches only the part that it plays. */
 export function answerTo(
   remote: ReadableFile,
   request: LocalRequest,
@@ -85,7 +85,7 @@ async function* range(remote: ReadableFile, from: number, to: number, signal: Ab
   for (let at = 0; at < bytes.length; at += PIECE_SIZE) yield bytes.subarray(at, at + PIECE_SIZE);
 }
 
-/** Sends one part for each message of the port, until the end, an error, or the other side's `cancel`. */
+/** Sends one part for each message on the port, until the end, an error, or a `cancel` message. */
 async function send(
   head: LocalHead,
   begin: (signal: AbortSignal) => Pieces,
@@ -139,7 +139,7 @@ export function serveFile(
   return send(head, begin, port, signal);
 }
 
-/** A zip has no length before it is written. */
+/** Sends no content-length, because the size of a zip is not known before it is written. */
 export function serveZip(
   name: string,
   pieces: (signal: AbortSignal) => Pieces,

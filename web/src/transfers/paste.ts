@@ -5,10 +5,10 @@ import { text } from '../core/text/index.ts';
 import { dialog, uploadBatches } from '../files/actions.ts';
 import { fromInput } from './pick.ts';
 
-/** The name that browsers give to a copied picture without one. */
+/** The name that browsers give to every copied picture. */
 const NAMELESS = /^image\.(\w+)$/;
 
-/** Two pictures that are pasted are two files, so their names say when. */
+/** Names a pasted picture after the current time, so that two pasted pictures are two files. */
 export function named(file: File, now: Date): File {
   const [, extension] = NAMELESS.exec(file.name) ?? [];
   if (!extension) return file;

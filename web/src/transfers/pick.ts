@@ -1,11 +1,11 @@
-/** From what was dropped or chosen to files with names. */
+/** Collects the files, with their paths, from a drop or a file input. */
 import type { ChosenFile } from './transfers.ts';
 
-/** Files that belong together: those of one folder, or those that came alone. */
+/** The files of one folder, or files that were chosen without a folder. */
 export interface Batch {
   folder: string | undefined;
   chosen: ChosenFile[];
-  /** Folders below it that have no file at any depth; '' is the folder itself. */
+  /** Paths of empty folders below `folder`; '' is the folder itself. */
   empty: string[];
 }
 
@@ -13,7 +13,7 @@ interface HandleItem extends DataTransferItem {
   getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
 }
 
-/** A file below a folder, or the name of a folder that is empty. */
+/** A file below a folder, or the path of an empty folder. */
 type FolderEntry = ChosenFile | string;
 
 async function* below(folder: FileSystemDirectoryHandle, prefix: string): AsyncGenerator<FolderEntry> {
@@ -79,7 +79,7 @@ async function batchOf({ handle: soon, entry, file }: DroppedItem): Promise<Batc
 }
 
 export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
-  // All of them at once: after the first wait the browser takes the items away.
+  // Read all items before the first await: the browser clears them after it.
   const dropped = [...data.items]
     .filter((item) => item.kind === 'file')
     .map(
@@ -93,7 +93,7 @@ export async function fromDrop(data: DataTransfer): Promise<Batch[]> {
   return batches.filter((batch) => batch !== undefined);
 }
 
-/** From a file input: with `webkitdirectory`, paths begin with the folder; empty folders are missing. */
+/** Reads a file input. With `webkitdirectory`, paths start with the chosen folder, and empty folders are missing. */
 export function fromInput(files: Iterable<File>): Batch[] {
   const batches = new Map<string | undefined, Batch>();
   for (const file of files) {

@@ -1,11 +1,11 @@
 const WINDOW_MS = 5_000;
 
-/** Bytes a second over the last seconds, from "so much is done" at moments in time. */
+/** Measures bytes per second over the last few seconds. */
 export class Rate {
   readonly #marks: { at: number; done: number }[] = [];
 
   mark(done: number, at = performance.now()): number {
-    // Less than before: an attempt that was taken back.
+    // Fewer bytes than before: a failed attempt does not count any more.
     if (done < (this.#marks.at(-1)?.done ?? 0)) this.clear();
     this.#marks.push({ at, done });
     while (this.#marks.length > 2 && at - this.#marks[0]!.at > WINDOW_MS) this.#marks.shift();

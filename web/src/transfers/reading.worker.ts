@@ -1,4 +1,4 @@
-/** Handlers of the calls that show and save files, for owners and visitors. */
+/** Handlers of the calls that preview and download files, for the app and the link page. */
 import { isAhead } from '@szafa/client';
 import type { Handlers } from '../core/answer.worker.ts';
 import type { FileCalls, FileInfo, Zip } from '../core/bridge/calls.ts';
@@ -17,7 +17,7 @@ function infoOf({ metadata: { name, size, mtime, type, added } }: ReadableFile):
 }
 
 export function fileHandlers(tasks: Tasks, files: FileOpener): Handlers<FileCalls> {
-  /** Returns the number of symbolic links left out. */
+  /** Returns the number of symbolic links that were left out. */
   const zipped = async (
     id: string,
     zip: Zip,
@@ -35,7 +35,7 @@ export function fileHandlers(tasks: Tasks, files: FileOpener): Handlers<FileCall
     info: async (fileId) => infoOf(await files.open(fileId)),
     async readText(fileId, most) {
       const bytes = await (await files.open(fileId)).readRange(0, most);
-      // A character that the limit cuts in two is left out.
+      // `stream` leaves out a character that the limit cuts in two.
       return new TextDecoder().decode(bytes, { stream: true });
     },
     async save(id, fileId, handle) {

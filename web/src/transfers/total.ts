@@ -1,20 +1,20 @@
-/** All transfers as one: how far they are together, and in which order a person wants to see them. */
+/** The total progress of all transfers, and their order in the panel. */
 import { effect, signal } from '@preact/signals';
 import { Rate } from './rate.ts';
 import { active, type Transfer, type TransferState, transfers } from './transfers.ts';
 
 export interface Total {
-  /** Files, and bytes of them. */
+  /** Numbers of files (`finished` of `count`), and their bytes (`done` of `size`). */
   finished: number;
   count: number;
   done: number;
   size: number;
-  /** Bytes a second. */
+  /** Bytes per second. */
   rate: number;
 }
 
 const EVERY_MS = 500;
-/** Stopped transfers count again once they resume. */
+/** Paused and failed transfers do not count until they resume. */
 const COUNTED: readonly TransferState[] = ['waiting', 'running', 'done'];
 
 const rate = new Rate();
@@ -55,7 +55,7 @@ effect(() => {
   }
 });
 
-/** Running first, then those that need attention, then waiting (next first), then done (newest first). */
+/** Sorts running transfers first, then those that need attention, then waiting (next first), then done (newest first). */
 export function sortTransfers(all: readonly Transfer[]): Transfer[] {
   const of = (...states: TransferState[]) => all.filter(({ status }) => states.includes(status.value.state));
   return [

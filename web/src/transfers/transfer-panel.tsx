@@ -1,4 +1,4 @@
-/** A card in the corner, or below the list on a phone: all transfers in one line, and each of them. It folds when all are done. */
+/** The panel of all transfers, in the corner or, on a phone, below the list. It collapses when all are done. */
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -25,10 +25,10 @@ import {
 
 const words = text.transfers;
 const MOST_ROWS = 200;
-/** When all went well the list has been seen after this long. */
+/** The panel collapses this long after all transfers have succeeded. */
 const SEEN_MS = 5_000;
 
-/** How fast it goes, and how long that will take. */
+/** Returns the words for the rate and the remaining time. */
 function pace(rate: number, left: number): string[] {
   return rate > 0 && connected.value ? [words.rate(bytes(rate)), words.left(duration(left / rate))] : [];
 }
@@ -92,7 +92,7 @@ function TransferRow({ transfer, onChoose }: { transfer: Transfer; onChoose(): v
   );
 }
 
-/** All that is under way, as one. */
+/** The total of all active transfers. */
 function Together({ now }: { now: Total }) {
   const { finished, count, done, size, rate } = now;
   const amount = `${bytes(done)} / ${bytes(size)}`;
@@ -106,7 +106,7 @@ function Together({ now }: { now: Total }) {
   );
 }
 
-/** Folds the list by hand, or once everything is done and has been seen, which overrides the hand. */
+/** Collapses the list some time after everything is done. The user's choice counts until `settled` changes. */
 function useFolding(settled: boolean) {
   const byHand = useSignal<boolean | null>(null);
   const seen = useSignal(false);
@@ -134,7 +134,7 @@ export function TransferPanel() {
   const settled = finished > 0 && finished === all.length;
   const { folded, toggle } = useFolding(settled);
   if (all.length === 0) return null;
-  // A download that is stopped begins again, so only uploads are paused.
+  // Only uploads can be paused: a stopped download would start over.
   const moving = active.value.filter(({ kind }) => kind === 'upload');
   const paused = all.filter(({ kind, status }) => kind === 'upload' && status.value.state === 'paused');
   const hidden = settled || showFinished.value ? 0 : finished;

@@ -1,4 +1,4 @@
-/** Uploads and downloads of this tab: a queue, what a person may do with each, and how uploads get into it. */
+/** The queue of uploads and downloads of this tab, with the actions on them. */
 import { computed, type Signal, signal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { type Item, type UnfinishedUpload, uploadLock } from '../core/bridge/calls.ts';
@@ -13,7 +13,7 @@ export type TransferState = 'waiting' | 'running' | 'paused' | 'failed' | 'inter
 
 export interface TransferStatus {
   state: TransferState;
-  /** Something was heard of it since it was started. */
+  /** Progress was reported since the transfer was started. */
   moving: boolean;
   done: number;
   rate: number;
@@ -27,16 +27,16 @@ export interface Transfer {
   size: number;
   status: Signal<TransferStatus>;
   rate: Rate;
-  /** Bytes of an upload that the server has; it resumes from there. */
+  /** Bytes of an upload that the server has. The upload resumes from there. */
   stored: number;
   note?: UnfinishedUpload;
   file?: File;
   run(): Promise<unknown>;
-  /** Counts the starts: an attempt that ends late must not speak for the next one. */
+  /** Number of starts: an attempt that ends late must not change the status of the next one. */
   turn?: number;
 }
 
-/** Running uploads, and running downloads. */
+/** Limit of running uploads, and of running downloads. */
 const AT_ONCE = 3;
 const SETTLE_MS = 400;
 
@@ -45,7 +45,7 @@ export const active = computed(() =>
   transfers.value.filter(({ status }) => ['waiting', 'running'].includes(status.value.state)),
 );
 
-/** Changes with each sign-out: transfers that were requested before it are not added after it. */
+/** Changes at each sign-out, so that transfers requested before it are not added after it. */
 export let generation = 0;
 
 export function clearTransfers(): void {
@@ -67,7 +67,7 @@ function set(transfer: Transfer, change: Partial<TransferStatus>): void {
 }
 
 function add(added: Transfer[]): void {
-  // A new batch starts without the finished ones.
+  // Finished transfers of the previous batch go when a new batch starts.
   if (active.peek().length === 0) clearFinished();
   transfers.value = [...added, ...transfers.value];
   schedule();
@@ -86,7 +86,7 @@ function fresh(state: TransferState): Signal<TransferStatus> {
   return signal<TransferStatus>({ state, moving: false, done: 0, rate: 0 });
 }
 
-/** Starts what waits, oldest first. */
+/** Starts waiting transfers, oldest first. */
 function schedule(): void {
   const all = transfers.peek().toReversed();
   for (const kind of ['upload', 'download'] as const) {
@@ -126,14 +126,14 @@ async function run(transfer: Transfer): Promise<void> {
 
 let uploaded = () => {};
 
-/** Called after uploads have ended. */
+/** Sets the function that is called after uploads have finished. */
 export function onUploaded(act: () => void): void {
   uploaded = act;
 }
 
 let settling: ReturnType<typeof setTimeout> | undefined;
 
-/** The list is read again once, not after each of a thousand small files. */
+/** Delays the call, so that the list is read once and not after each of a thousand small files. */
 function settled(): void {
   if (settling !== undefined) return;
   settling = setTimeout(() => {
@@ -154,10 +154,10 @@ function newUpload(note: UnfinishedUpload, file: File | undefined): Transfer {
     stored: 0,
     note,
     ...(file && { file }),
-    // The lock tells other tabs, and this one after a reload, whether a tab works on it.
+    // The lock tells other tabs, and this one after a reload, that a tab is running this upload.
     run: () =>
       navigator.locks.request(uploadLock(note.id), async () => {
-        // A second attempt waits here while the first one ends, perhaps well.
+        // A second attempt waits for the lock of the first, which may have succeeded by then.
         if (!isUploaded) await call('upload', note, transfer.file!);
         isUploaded = true;
       }),
@@ -167,12 +167,12 @@ function newUpload(note: UnfinishedUpload, file: File | undefined): Transfer {
 
 export interface ChosenFile {
   file: File;
-  /** With the folders above it that were chosen with it. */
+  /** File name, preceded by the folders that were chosen with it. */
   name: string;
   handle?: FileSystemFileHandle;
 }
 
-/** `path`: where it is to be in the tree. */
+/** Adds uploads to the queue. `path` is the target path in the account. */
 export async function upload(username: string, chosen: (ChosenFile & { path: string })[]): Promise<void> {
   const added = chosen.map(({ file, path, handle }) => {
     const { size, lastModified, name: fileName } = file;
@@ -181,7 +181,7 @@ export async function upload(username: string, chosen: (ChosenFile & { path: str
     return newUpload(note, file);
   });
   const before = generation;
-  // Before any of them starts: a small file would be there, and its note forgotten, before the note was kept.
+  // Store the notes before any upload starts: a small file could finish, and delete its note, before it was stored.
   await call(
     'storeUploads',
     added.map(({ note }) => note!),
@@ -201,7 +201,7 @@ export function resume(transfer: Transfer): void {
   schedule();
 }
 
-/** Goes on with uploads that were given up because there was no connection. */
+/** Resumes uploads that failed because there was no connection. */
 export function resumeAfterReconnect(): void {
   for (const transfer of transfers.peek()) {
     const { state, fault } = transfer.status.peek();
@@ -221,7 +221,7 @@ export async function cancel(transfer: Transfer): Promise<void> {
   schedule();
   if (!transfer.note) return;
   try {
-    // An upload that is just being stopped still writes its journal; its lock is free when it has ended.
+    // An upload that is being stopped still writes its journal, and releases its lock when it has ended.
     await navigator.locks.request(uploadLock(transfer.id), () => call('cancelUpload', transfer.note!));
   } catch (error) {
     notifyError(error);
@@ -232,7 +232,7 @@ export function clearFinished(): void {
   transfers.value = transfers.value.filter(({ status }) => status.value.state !== 'done');
 }
 
-/** Uploads that a reload, a crash or a closed tab has cut off. */
+/** Lists uploads that were interrupted by a reload, a crash or a closed tab. */
 export async function restoreUploads(username: string): Promise<void> {
   const before = generation;
   const notes = await call('storedUploads');
@@ -249,7 +249,7 @@ export async function restoreUploads(username: string): Promise<void> {
   for (const transfer of added) await showProgress(transfer);
 }
 
-/** How far an interrupted upload is; the service knows. */
+/** Asks the server how much of an interrupted upload it has. */
 async function showProgress(transfer: Transfer): Promise<void> {
   try {
     const stored = await call('storedBytes', transfer.note!);
@@ -257,14 +257,14 @@ async function showProgress(transfer: Transfer): Promise<void> {
     transfer.stored = stored;
     set(transfer, { done: stored });
   } catch {
-    // Shown when the upload resumes.
+    // Ignored: the progress shows when the upload resumes.
   }
 }
 
 /** Resumes interrupted uploads of these files, and returns the files used. */
 export function resumeWithFiles(chosen: readonly { file: File; path?: string }[]): Set<File> {
   const joined = new Set<File>();
-  // Copies in several folders look alike: same paths are matched first.
+  // Match equal paths first, because copies of a file in several folders look alike.
   for (const samePath of [true, false]) {
     for (const transfer of transfers.peek()) {
       const { note, status } = transfer;
@@ -283,12 +283,12 @@ export function resumeWithFiles(chosen: readonly { file: File; path?: string }[]
   return joined;
 }
 
-/** The same, after they were asked for. */
+/** Resumes interrupted uploads with files that the user chose for that, and reports if none matches. */
 export function resumeChosen(files: File[]): void {
   if (resumeWithFiles(files.map((file) => ({ file }))).size === 0) notify(text.transfers.otherFile, true);
 }
 
-/** With a handle the browser finds the file itself, once the person allows it. */
+/** Reopens the file by its handle, if the user allows it. Returns false if the user must choose the file again. */
 export async function reopen(transfer: Transfer): Promise<boolean> {
   const handle = transfer.note?.handle as
     | (FileSystemFileHandle & { requestPermission?(o: { mode: 'read' }): Promise<PermissionState> })
@@ -299,7 +299,7 @@ export async function reopen(transfer: Transfer): Promise<boolean> {
       return true;
     resumeChosen([await handle.getFile()]);
   } catch {
-    return false; // moved or deleted: the person chooses it by hand
+    return false; // moved or deleted
   }
   return true;
 }

@@ -7,7 +7,7 @@ import { Tasks } from '../core/tasks.worker.ts';
 import { VOLUMES_AT_ONCE } from '../core/transport/transport.worker.ts';
 import { thumbnailFor } from '../files/thumbnails/thumbnails.worker.ts';
 
-/** The uploads and downloads under way in this tab. */
+/** The running uploads and downloads of this tab. */
 export class Transfers extends Tasks {
   readonly #szafa: () => Szafa;
   readonly #tell: (progress: Progress) => void;
@@ -18,7 +18,7 @@ export class Transfers extends Tasks {
     this.#tell = tell;
   }
 
-  /** The account that the upload was started for; throws if another one has signed in since. */
+  /** Returns the account of this upload; throws if another one has signed in since. */
   #of({ username }: UnfinishedUpload): Szafa {
     const szafa = this.#szafa();
     requireUser(szafa, username);
@@ -26,8 +26,8 @@ export class Transfers extends Tasks {
   }
 
   /**
-   * `after`: of the newest file of that path. A file that is on its way to the same place already, in whichever tab, is
-   * waited for: with one journal, the two would take each other's volumes for their own.
+   * Waits if any tab is uploading the same file to the same path: two uploads with one journal would take each other's
+   * volumes. `after` is the `gen` of the newest file at that path.
    */
   upload(note: UnfinishedUpload, file: File, after: number): Promise<void> {
     const { id, path } = note;
@@ -69,10 +69,10 @@ export class Transfers extends Tasks {
   async cancelUpload(note: UnfinishedUpload): Promise<void> {
     const { id, fileName, path } = note;
     await navigator.locks.request(journalLock(note), { ifAvailable: true }, async (lock) => {
-      // Otherwise the journal is of another upload, which is running.
+      // Without the lock, the journal belongs to another upload that is running.
       if (lock) await this.#of(note).abandon(browserJournal, { place: fileName, path });
     });
-    // Not before: without it nobody can give the upload up once more.
+    // Last, so that the upload can be cancelled again if the call above fails.
     await unfinishedUploads.forget(id);
   }
 

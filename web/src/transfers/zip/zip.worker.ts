@@ -1,12 +1,12 @@
 /**
- * A zip, written while its files are read. Nothing is compressed: most large files are already. The directory stands at the end,
- * so a zip that ends with an error before it is broken to every program, and never passes for one that lacks a file.
+ * Writes a zip while its files are read. Nothing is compressed, because most large files already are. The directory comes
+ * last: a zip cut short by an error is invalid in every program, and cannot pass for a complete one.
  */
 import { alike, safeSegments, withRoom } from '@szafa/client';
 
 /**
- * Eight CRC tables in one, to take eight bytes at a time: 1.0 GB per CPU second instead of 0.35. The numbers are signed:
- * JavaScript engines are fast only with those.
+ * Eight CRC tables in one, to process eight bytes at a time: 1.0 GB per CPU second instead of 0.35. The numbers are
+ * signed, because JavaScript engines are fast only with those.
  */
 const TABLES = new Int32Array(8 * 256);
 
@@ -22,7 +22,7 @@ for (let at = 256; at < TABLES.length; at++) {
 
 const look = (table: number, byte: number) => TABLES[(table << 8) | (byte & 0xff)]!;
 
-/** The CRC-32 of bytes that come in pieces. */
+/** CRC-32 of data that comes in pieces. */
 class Crc32 {
   #crc = -1;
 
@@ -52,24 +52,24 @@ class Crc32 {
   }
 }
 
-/** An entry of a zip; a path that ends in `/` is a folder. */
+/** An entry of a zip. A path that ends in `/` is a folder. */
 export interface ZipEntry {
   path: string;
-  /** Exactly the number of bytes that `pieces` yields. */
+  /** The exact number of bytes that `pieces` yields. */
   size: number;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   mtime: number;
   /** `pieces` yields the target of a symbolic link. */
   isLink?: boolean;
-  /** Each piece is good until the next is asked for. */
+  /** Each piece is valid until the next one is requested. */
   pieces(): AsyncIterable<Uint8Array>;
 }
 
-/** The largest number in a field of four bytes says that the true one is in the zip64 part. */
+/** In a four-byte field, this value says that the real number is in the zip64 field. */
 const MOST_4 = 0xffff_ffff;
 const MOST_2 = 0xffff;
 const STORED = 0;
-/** Digest and sizes follow the file; names are UTF-8. */
+/** Checksum and sizes follow the file, and names are UTF-8. */
 const FLAGS = 0x0808;
 const VERSION = 45;
 const UNIX = 3 << 8;
@@ -100,7 +100,7 @@ function joined(...parts: Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Date and time as the first zips had them: of the place where it is made, in steps of two seconds, from 1980 to 2107. */
+/** Returns time and date in the DOS format: local time in steps of two seconds, from 1980 to 2107. */
 function dosTime(mtime: number): [time: number, date: number] {
   const at = new Date(mtime);
   const year = at.getFullYear() - 1980;
@@ -110,7 +110,7 @@ function dosTime(mtime: number): [time: number, date: number] {
   return [time, (year << 9) | ((at.getMonth() + 1) << 5) | at.getDate()];
 }
 
-/** The time as it is everywhere, for programs that know this field. */
+/** Returns the extra field with the Unix time, which does not depend on the time zone. Not all programs read it. */
 function exactTime(mtime: number): Uint8Array {
   const seconds = Math.floor(mtime / 1000);
   const fits = seconds >= -0x8000_0000 && seconds <= 0x7fff_ffff;
@@ -127,7 +127,7 @@ interface DirectoryRecord extends Pick<ZipEntry, 'size' | 'mtime'> {
   offset: number;
 }
 
-/** Precedes a file. The checksum is not known yet, so checksum and sizes follow the file. */
+/** The header before a file. The checksum is not known yet, so checksum and sizes follow the file. */
 function localHeader({ name, mtime, size }: DirectoryRecord): Uint8Array {
   const large = size >= MOST_4;
   const extra = joined(large ? zip64(0, 0) : NOTHING, exactTime(mtime));
@@ -189,7 +189,7 @@ function ending(count: number, size: number, offset: number): Uint8Array {
   );
 }
 
-/** The bytes of a zip; each piece is good until the next is asked for. */
+/** Yields the bytes of a zip. Each piece is valid until the next one is requested. */
 export async function* zip(
   entries: AsyncIterable<ZipEntry> | Iterable<ZipEntry>,
 ): AsyncGenerator<Uint8Array, void> {
@@ -224,10 +224,10 @@ export async function* zip(
   yield ending(listed.length, length, offset);
 }
 
-/** Names that Windows takes for machines. */
+/** Device names, which Windows does not allow for files. */
 const DEVICE = /^(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[0-9¹²³]) *(\.|$)/i;
 
-/** Windows drops dots and blanks at the end. */
+/** Replaces trailing dots and spaces, which Windows drops. */
 const closed = (name: string) => name.replace(/[. ]+$/, (end) => '_'.repeat(end.length));
 
 /** Makes a name that every system can write. */
@@ -236,10 +236,10 @@ function writable(segment: string): string {
   return DEVICE.test(cleaned) ? closed(`_${withRoom(cleaned)}`) : cleaned;
 }
 
-/** No system opens a longer path, and a zip has two bytes for its length. */
+/** No system opens longer paths, and a zip has only two bytes for the length. */
 const MOST_PATH_BYTES = 4_000;
 
-/** The folders of a path from the top, as many as fit; a link may name millions. */
+/** Returns as many leading folders as fit the limit. The author of a link may have put in millions. */
 function fitting(folders: string[], last: string): string[] {
   let length = utf8Length(last);
   const fits = (folder: string) => {
@@ -252,14 +252,14 @@ function fitting(folders: string[], last: string): string[] {
 
 const utf8Length = (text: string) => new TextEncoder().encode(text).length;
 
-/** Paths for one zip: each is below its top, and none is there twice, also for disks that do not tell A from a. */
+/** Makes the paths of one zip safe and unique, also on disks that ignore case. */
 export class ZipPaths {
   readonly #folders = new Map<string, string>();
   readonly #taken = new Set<string>();
-  /** The next number to try for a name: thousands of files may have the same. */
+  /** The next number to try for a name, since thousands of files may have the same name. */
   readonly #tried = new Map<string, number>();
 
-  /** A path that ends in `/` is a folder's, which may come as often as it likes. */
+  /** A path that ends in `/` is a folder, and returns the same result each time. */
   of(path: string): string {
     const segments = safeSegments(path);
     const last = path.endsWith('/') ? undefined : segments.pop()!;

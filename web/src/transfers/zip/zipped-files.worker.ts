@@ -4,17 +4,17 @@ import type { Pieces } from '../../core/tasks.worker.ts';
 import type { ReadableFile } from '../file-opener.worker.ts';
 import { type ZipEntry, ZipPaths, zip } from './zip.worker.ts';
 
-/** Small files come whole with their header, so that as many are on their way at once. */
+/** Number of files opened in advance. Opening fetches a small file whole, so this many download at the same time. */
 const AHEAD = 6;
 
 type Open = (fileId: string, signal: AbortSignal) => Promise<ReadableFile>;
 
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
-/** Targets that some system takes for an absolute path, or cannot represent. */
+/** Link targets that some systems treat as absolute paths or cannot represent. */
 const NO_TARGET = /^$|[\\:\0]/;
 
-/** Excludes links that lead out of the zip, through which unpacking could write anywhere. */
+/** Excludes links that point outside the zip: unpacking through one could write anywhere. */
 const isSafe = (path: string, target: string) => !NO_TARGET.test(target) && leadsWithin(path, target);
 
 function linkEntry(path: string, link: string, mtime: number): ZipEntry {
@@ -27,7 +27,7 @@ function linkEntry(path: string, link: string, mtime: number): ZipEntry {
   };
 }
 
-/** Each is opened a few before its turn; the first that cannot be opened ends it. */
+/** Opens files a few places in advance. Throws at the first one that cannot be opened. */
 async function* opened(
   parts: Zip['parts'],
   open: Open,
@@ -52,7 +52,10 @@ async function* opened(
   }
 }
 
-/** The files as one zip, each verified before its last bytes are passed on. `tell` hears about the bytes of files in it, `onLeftOut` about each link that is not. */
+/**
+ * Yields the files as one zip. Each file is verified before its last bytes are passed on. `tell` gets the bytes done;
+ * `onLeftOut` is called for each link that is left out.
+ */
 export function zippedFiles(
   { parts }: Zip,
   open: Open,
@@ -63,7 +66,7 @@ export function zippedFiles(
   const paths = new ZipPaths();
   let before = 0;
   async function* entries(): AsyncGenerator<ZipEntry, void> {
-    // Last: no file is unpacked through one, whatever a disk takes for the same name.
+    // Links come last, so that no file is unpacked through one, whichever names a disk treats as equal.
     const links: ZipEntry[] = [];
     for await (const [remote, path] of opened(parts, open, signal)) {
       if (!remote) {

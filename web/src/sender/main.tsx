@@ -5,7 +5,7 @@ import { begin, listenForDrops, watchUploads } from './request.ts';
 import { SenderPage } from './sender-page.tsx';
 import { words } from './text.ts';
 
-/** Files are sealed for a key of this kind. */
+/** Checks for X25519, because files are sealed for such a key. */
 async function lacksX25519(): Promise<string[]> {
   try {
     await crypto.subtle.generateKey('X25519', false, ['deriveBits']);

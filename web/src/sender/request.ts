@@ -1,4 +1,4 @@
-/** State of the page that a file request leads to. */
+/** State of the page behind a request link. */
 import { computed, effect, signal } from '@preact/signals';
 import type { RequestTerms } from '../core/bridge/calls.ts';
 import type { Fault } from '../core/bridge/messages.ts';
@@ -19,22 +19,22 @@ import {
 type PageState = { at: 'opening' } | { at: 'open'; asked: RequestTerms } | { at: 'fault'; fault: Fault };
 
 export const shown = signal<PageState>({ at: 'opening' });
-/** Files are over the page. */
+/** Files are being dragged over the page. */
 export const filesOver = signal(false);
-/** Bytes of each file that was sent from this tab, whether its row is still there or not. */
+/** Sizes of the files sent from this tab, by upload id. Kept when the rows are dismissed. */
 const sentSizes = signal<ReadonlyMap<string, number>>(new Map());
 export const sent = computed(() => ({
   files: sentSizes.value.size,
   bytes: [...sentSizes.value.values()].reduce((sum, size) => sum + size, 0),
 }));
 
-/** Without what others may have put behind a `?` on the way. */
+/** Returns the link without a query, which mail programs and trackers may have added. */
 function link(): string {
   const { origin, pathname, hash } = globalThis.location;
   return `${origin}${pathname}${hash}`;
 }
 
-/** Stands for the username of remembered uploads: visitors have none. */
+/** Used in place of a username for stored uploads, because visitors have none. */
 const place = () => globalThis.location.pathname.replace(/\/$/, '');
 
 export async function begin(): Promise<void> {
@@ -42,14 +42,14 @@ export async function begin(): Promise<void> {
   if (await look()) await restoreUploads(place()).catch(notifyError);
 }
 
-/** How much it still takes; whether it was told. */
+/** Reads the remaining limits of the request. Returns false if that failed. */
 async function look(): Promise<boolean> {
   try {
     shown.value = { at: 'open', asked: await call('visitRequest', link()) };
     return true;
   } catch (error) {
     const fault = faultOf(error);
-    // What is shown stays valid while the server is away.
+    // While the server is away, keep showing the request.
     if (shown.value.at !== 'open' || fault.code !== 'network') shown.value = { at: 'fault', fault };
     return false;
   }
@@ -60,7 +60,7 @@ export async function send(batches: Batch[]): Promise<void> {
   const all = batches.flatMap(({ folder = '', chosen }) =>
     chosen.map((one) => ({ ...one, path: joinPath(folder, one.name) })),
   );
-  // After a reload, the same files are chosen again.
+  // After a reload, the user chooses the same files again.
   const joined = resumeWithFiles(all);
   const added = all.filter(({ file }) => !joined.has(file));
   if (added.length > 0) await upload(place(), added).catch(notifyError);
@@ -70,7 +70,7 @@ function isFiles(event: DragEvent): boolean {
   return shown.value.at === 'open' && event.dataTransfer?.types.includes('Files') === true;
 }
 
-/** Anywhere on the page. */
+/** Accepts drops anywhere on the page. */
 export function listenForDrops(): void {
   const over = (event: DragEvent) => {
     if (!isFiles(event)) return;
@@ -97,7 +97,7 @@ export function watchUploads(): void {
       const { state, fault } = status.value;
       if (state === 'done' && !sentSizes.peek().has(id))
         sentSizes.value = new Map(sentSizes.peek()).set(id, size);
-      // The request is over or full, which concerns the whole page.
+      // The request has ended or is full: show that for the whole page.
       const attempt = `${id} ${turn}`;
       if (state !== 'failed' || fault?.code !== 'link-over' || refused.has(attempt)) continue;
       refused.add(attempt);
@@ -110,6 +110,6 @@ export function watchUploads(): void {
     if (now.at === 'fault' && now.fault.code === 'network') void begin();
     else resumeAfterReconnect();
   });
-  // Another link in the same tab may only differ after the `#`, which loads nothing.
+  // A new link that differs only after the `#` does not load the page again by itself.
   globalThis.addEventListener('hashchange', () => globalThis.location.reload());
 }

@@ -1,4 +1,4 @@
-/** The page that a file request leads to: where to drop files, their uploads, or why nothing can be sent. */
+/** The page behind a request link: a place to drop files, their uploads, or the reason why nothing can be sent. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { RequestTerms } from '../core/bridge/calls.ts';
@@ -70,7 +70,7 @@ function RequestCard({ asked }: { asked: RequestTerms }) {
   );
 }
 
-/** Stays when the rows are gone, so that the sender sees that the files have arrived. */
+/** Stays after the rows are dismissed, so that the sender can see that the files have arrived. */
 function SentSummary() {
   const { files, bytes: size } = sent.value;
   return (

@@ -1,4 +1,4 @@
-/** The worker of the page that requests lead to: seals files for the account that requested them, and uploads them. */
+/** The worker of the page behind a request link: seals files for the account that requested them, and uploads them. */
 import { blobSource, LinkOverError, LockedError, parseRequest, RequestVisit } from '@szafa/client';
 import { post, serveCalls } from '../core/answer.worker.ts';
 import {
@@ -24,7 +24,7 @@ function visit(): RequestVisit {
   return visiting;
 }
 
-/** Uploads of this request that were not finished: visitors have no name, so they are remembered under its path. */
+/** Returns the unfinished uploads of this request. They are stored under its path, because visitors have no username. */
 const notesOf = async (id: string) =>
   (await visitorUploads.all()).filter(({ username }) => username === `/r/${id}`);
 
@@ -33,7 +33,7 @@ async function visitRequest(link: string): Promise<RequestTerms> {
   try {
     visiting = await RequestVisit.begin(address, { engine, transport, retry: { capMs: RETRY_MS } });
   } catch (error) {
-    // None of its uploads can resume.
+    // The request has ended, so none of its uploads can resume.
     if (error instanceof LinkOverError)
       for (const note of await notesOf(address.id)) {
         await RequestVisit.forget(address, visitorJournal, inJournal(note), engine);
@@ -49,7 +49,7 @@ async function visitRequest(link: string): Promise<RequestTerms> {
   };
 }
 
-/** A file that is on its way already, in whichever tab, is waited for: with one journal, the two would take each other's volumes. */
+/** Waits if any tab is uploading the same file: two uploads with one journal would take each other's volumes. */
 function upload(note: UnfinishedUpload, file: File): Promise<void> {
   const { id, path } = note;
   const send = async (signal: AbortSignal) => {
@@ -92,7 +92,7 @@ serveCalls<SenderCalls>({
   storedBytes: (note) => visit().storedOf(visitorJournal, inJournal(note)),
   async cancelUpload(note) {
     await navigator.locks.request(journalLock(note), { ifAvailable: true }, async (lock) => {
-      // Otherwise the journal is of another upload, which is running.
+      // Without the lock, the journal belongs to another upload that is running.
       if (lock) await visit().abandon(visitorJournal, inJournal(note));
     });
     await visitorUploads.forget(note.id);

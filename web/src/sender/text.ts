@@ -1,4 +1,4 @@
-/** Text of the page that file requests lead to, in both languages: no other page loads it. */
+/** Text of the page behind a request link, in all languages. No other page loads it. */
 import { wordsIn } from '../core/text/index.ts';
 import type { Tools } from '../core/text/language.ts';
 

@@ -12,14 +12,14 @@ export default defineConfig({
   root: at('.'),
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  // The SDK loads it whole when it is first needed; here only Argon2id of it is.
+  // The SDK imports all of hash-wasm; the page bundles only the functions that it uses.
   resolve: { alias: [{ find: /^hash-wasm$/, replacement: at('src/core/engine/argon2.worker.ts') }] },
   build: {
     outDir,
     emptyOutDir: true,
     target: 'es2023',
     assetsInlineLimit: 0,
-    // What a page is made of is named in the page itself, with its digest; nothing is fetched ahead later.
+    // Preload only from the HTML, where every file has its digest; preloads by scripts would have none.
     modulePreload: {
       polyfill: false,
       resolveDependencies: (_file, parts, { hostType }) => (hostType === 'html' ? parts : []),
@@ -32,15 +32,15 @@ export default defineConfig({
         sw: at('src/sw/main.ts'),
       },
       output: {
-        // A service worker is found by its address, and its scope is the folder it lies in.
         codeSplitting: {
           groups: chunksOf(at('src/page/main.tsx'), at('src/visitor/main.tsx'), at('src/sender/main.tsx')),
         },
+        // The service worker needs a fixed address at the root: its scope is the folder that it is in.
         entryFileNames: ({ name }) => (name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
       },
     },
   },
-  // In files of their own parts as well: Argon2id comes when a password is asked for.
+  // ES modules, so that workers can load parts on demand, such as Argon2id.
   worker: { format: 'es', plugins: () => [shortenSchemas()] },
   plugins: [shortenSchemas(), command(), finish(outDir)],
 });

@@ -1,9 +1,9 @@
-/** Which file a module goes into. */
+/** Decides which output file each module goes into. */
 interface Graph {
   getModuleInfo(id: string): { importedIds: readonly string[] } | null;
 }
 
-/** All that a module needs before it runs. */
+/** Returns the module and all modules that it imports statically, directly or not. */
 function neededBy(entry: string, graph: Graph): Set<string> {
   const found = new Set<string>();
   const left = [entry];
@@ -16,8 +16,8 @@ function neededBy(entry: string, graph: Graph): Set<string> {
 }
 
 /**
- * What the first page shares with another is one file, and what else it is made of another one: many small files are larger together,
- * and left to the bundler each page would run parts of the others.
+ * Puts modules that the first page shares with any other page into one file, and the rest of the first page into another.
+ * Many small files compress worse, and with the bundler's own choice each page would run code of the others.
  */
 export function chunksOf(first: string, ...others: string[]) {
   let sets: { first: Set<string>; others: Set<string> } | undefined;

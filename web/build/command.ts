@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Plugin } from 'vite';
 import { bundleCommand } from '../../cli/scripts/bundle.ts';
 
-/** The command of this very version, beside the page, which names its digest. */
+/** Ships the CLI of the same version with the page, which shows its digest. */
 export function command(): Plugin {
   let source = '';
   return {

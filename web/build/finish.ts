@@ -6,7 +6,7 @@ import type { Plugin } from 'vite';
 
 const COMPRESSED = /\.(html|js|css|svg|webmanifest)$/;
 
-/** Scripts and styles named by the page carry their digest, so that only what was built with it runs. */
+/** Adds digests to scripts and styles, so that the page runs only files from the same build. */
 function withIntegrity(html: string, folder: string): string {
   return html.replace(/<(script|link)\b([^>]*?)\s(src|href)="(\/assets\/[^"]+)"([^>]*)>/g, (...found) => {
     const [, tag, before, key, url, after] = found as string[];
@@ -17,7 +17,7 @@ function withIntegrity(html: string, folder: string): string {
   });
 }
 
-/** After the build: Subresource Integrity in the pages, and every file compressed once instead of at each request. */
+/** Adds Subresource Integrity to the pages after the build, and compresses every file once instead of at each request. */
 export function finish(folder: string): Plugin {
   return {
     name: 'szafa-finish',

@@ -12,7 +12,7 @@ const LAST_TEXT = new RegExp(
 );
 const ERROR_ANSWERS = /\.\.\.errors\([\d, ]+\),?|\b4\d\d: (?:ErrorBody|DetailBody|DetailOrError),?/g;
 
-/** Shortens the table of routes for the page, by kilobytes: without texts for readers, answers with errors, and the operator's routes. */
+/** Saves kilobytes in the page: removes descriptions, error answers and the operator's routes from the route tables. */
 export function shortenSchemas(): Plugin {
   return {
     name: 'szafa-schemas',

@@ -1,6 +1,6 @@
 declare module '*.css';
 
-/** SHA-256 of /szafa.cjs, in hex. */
+/** SHA-256 of /szafa.cjs in hex, set by build/command.ts. */
 declare const COMMAND_SHA256: string;
 
 declare module '*?worker&url' {

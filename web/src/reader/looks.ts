@@ -1,4 +1,4 @@
-/** How a text looks in its frame, where the page's own styles do not reach. */
+/** Styles of a rendered text. Its iframe does not get the page's own styles. */
 export const LOOKS = `
 :root {
   color-scheme: light dark;

@@ -1,6 +1,6 @@
 /**
- * Makes a page of a text: Markdown rendered, or code in colours. It runs in a worker of its own, which has no keys, knows one text, and is
- * ended when that takes too long; what it makes is shown in a frame that has no powers.
+ * Renders a text as an HTML page: Markdown, or code with syntax colours. Runs in its own worker, which has no keys, gets
+ * one text, and is terminated if it takes too long. The result is shown in a sandboxed iframe.
  */
 import type { ReaderAnswer, ReaderJob } from '../core/bridge/messages.ts';
 import { codePage, markdownPage } from './pages.ts';

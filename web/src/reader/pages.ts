@@ -11,7 +11,7 @@ const ENTITIES: Record<string, string> = {
 };
 const escaped = (text: string) => text.replace(/[&<>"']/g, (char) => ENTITIES[char]!);
 
-/** Pictures that lie in the text itself; all others would have to be fetched. */
+/** Only pictures embedded in the text are shown: fetching others would tell the sender that the text was read. */
 const INLINE_PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 function coloured(text: string, language: string | undefined): string {
@@ -27,8 +27,8 @@ export function codePage(text: string, language: string): string {
 }
 
 /**
- * HTML in the text is shown as it is written: it could fetch things that no policy covers, such as the address of a name. Links say where
- * they lead and go nowhere: in this frame nothing could be opened, and whoever sent the text would learn that it was read.
+ * Escapes HTML in the text, because it could cause requests that no policy covers, such as DNS lookups. Links only show
+ * their target: the sandbox could not open it, and a visit would tell the sender that the text was read.
  */
 const markdown = new Marked({
   gfm: true,

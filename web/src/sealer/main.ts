@@ -1,15 +1,15 @@
-/** Seals volumes beside the page's worker: a browser does the cryptography of a worker on that worker's own thread. */
+/** Seals volumes in workers of their own, because browsers run the cryptography of a worker on that worker's thread. */
 import { sealInto, type VolumeKey } from '@szafa/client';
 import { discard } from '../core/bridge/discard.ts';
 
 export interface SealJob {
   id: number;
   key: VolumeKey;
-  /** Given back with the answer, sealed. */
+  /** Plaintext; returned with the sealed volume in its place. */
   memory: ArrayBuffer;
-  /** Bytes of plaintext at its beginning. */
+  /** Bytes of plaintext at the start of `memory`. */
   length: number;
-  /** Bytes of the volume that takes their place. */
+  /** Bytes of the sealed volume. */
   size: number;
 }
 

@@ -1,9 +1,10 @@
 /**
- * The service worker has two tasks. Requests of the browser itself for `/local/<id>/<name>` (a download, an image, a film) are
- * answered by the tab that gave the id out. And the page itself is kept (shell.ts), so that it opens where the server cannot be
- * reached. It holds no state, since the browser may end it at any time. Everything else
- * that a tab fetches, volumes too, is shown to it and goes on untouched: routes of `addRoutes` do not hold for what a
- * tab's worker fetches. Sockets pass it by.
+ * The service worker has two tasks. It forwards the browser's requests for `/local/<id>/<name>` (a download, an image, a
+ * video) to the tab that issued the id. And it caches the page (shell.ts), so that it opens when the server cannot be
+ * reached. It holds no state, because the browser may stop it at any time.
+ *
+ * It sees all other requests of a tab too, volumes included, and leaves them alone. `addRoutes` could not exclude them:
+ * its routes do not apply to requests of a tab's worker. Sockets bypass it.
  */
 import type {
   LocalHead,
@@ -38,7 +39,7 @@ const worker = globalThis as unknown as Worker;
 worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()));
 worker.addEventListener('message', (event) => {
   const { data } = event;
-  // For a tab without one: at its first visit, and after a reload that bypassed the service worker.
+  // A tab has no service worker on its first visit, and after a reload that bypassed the service worker.
   if (data === 'claim') event.waitUntil(worker.clients.claim());
   else event.waitUntil(keep(data.keep));
 });
@@ -47,7 +48,7 @@ worker.addEventListener('fetch', (event) => {
   if (origin !== globalThis.location.origin) return;
   if (isShell(event.request, pathname)) event.respondWith(shell(event.request));
   if (!pathname.startsWith('/local/')) return;
-  // A name may follow the id, for viewers that show the address.
+  // After the id comes a name, for viewers that show the address.
   const [id = ''] = pathname.slice('/local/'.length).split('/');
   if (id === 'ping') event.respondWith(Promise.resolve(new Response(null, { status: 204 })));
   else
@@ -65,7 +66,7 @@ async function answer(id: string, request: LocalRequest): Promise<Response> {
   return new Response(hasBody ? bodyFrom(port) : null, head);
 }
 
-/** Asks one tab; rejects when the file is not one of its own. */
+/** Asks one tab; rejects if the tab did not issue the id. */
 function ask(
   tab: Client,
   id: string,
@@ -83,7 +84,7 @@ function ask(
   });
 }
 
-/** Requests a part when the browser wants one: by then the previous part is copied, and its memory can be filled again. */
+/** Requests a part when the browser wants one. By then the previous part has been copied, so its memory can be reused. */
 function bodyFrom(port: MessagePort): ReadableStream<Uint8Array> {
   const say = (pull: LocalPull, transfer: Transferable[] = []) => port.postMessage(pull, transfer);
   let memory: ArrayBuffer | undefined;

@@ -1,10 +1,10 @@
 /**
- * The page as it was last loaded, for when the server cannot be reached. The server comes first, always: what is kept is
- * used only where it does not answer. Scripts and styles have their digest in their names, so those that are kept are right.
+ * Caches the page for when the server cannot be reached. The cached page is used only if the server does not answer.
+ * Cached scripts and styles are never outdated, because their names contain their digest.
  */
 const CACHE = 'szafa-shell';
 const PAGE = '/';
-/** Answers of a proxy whose server is away. */
+/** Statuses of a proxy whose server is down. */
 const AWAY = [502, 503, 504];
 
 const isPart = (path: string) => path.startsWith('/assets/');
@@ -17,7 +17,7 @@ export async function shell(request: Request): Promise<Response> {
   return request.mode === 'navigate' ? page(request) : part(request);
 }
 
-/** A browser that keeps nothing still gets its page. */
+/** Undefined in a browser without cache storage: the page must load anyway. */
 const opened = () => caches.open(CACHE).catch(() => undefined);
 
 async function page(request: Request): Promise<Response> {
@@ -33,7 +33,7 @@ async function page(request: Request): Promise<Response> {
   }
 }
 
-/** Another page has other parts: the old ones go. */
+/** Stores a changed page and deletes the scripts and styles of the old one. */
 async function renew(kept: Response | undefined, found: Response): Promise<void> {
   if (kept && kept.headers.get('etag') === found.headers.get('etag')) return;
   await caches.delete(CACHE);
@@ -45,12 +45,12 @@ async function part(request: Request): Promise<Response> {
   const kept = await cache?.match(request.url);
   if (kept) return kept;
   const found = await fetch(request);
-  // Visitors of links keep nothing: these files belong to a page that is not kept.
+  // Nothing is cached for visitors of links: their page is not cached either.
   if (found.ok && (await cache?.match(PAGE))) await cache?.put(request.url, found.clone()).catch(() => {});
   return found;
 }
 
-/** Adds missing files; the browser has them in its cache, so little is loaded twice. */
+/** Adds missing files. They are in the browser's HTTP cache, so little is loaded twice. */
 export async function keep(paths: string[]): Promise<void> {
   const cache = await opened();
   for (const path of new Set(paths)) {

@@ -1,4 +1,4 @@
-/** State of the page that a link leads to. */
+/** State of the page behind a link. */
 import { signal } from '@preact/signals';
 import type { LinkTerms, SharedFiles } from '../core/bridge/calls.ts';
 import type { Fault } from '../core/bridge/messages.ts';
@@ -16,13 +16,13 @@ export const visited = signal<LinkTerms | null>(null);
 
 const ticketKey = () => `szafa-ticket ${globalThis.location.pathname}`;
 
-/** For as long as this tab is open. */
+/** Returns the ticket of this tab, which survives a reload. */
 function storedTicket(): string | null {
   try {
     const kept = sessionStorage.getItem(ticketKey());
     return kept !== null && /^[\w-]{43}$/.test(kept) ? kept : null;
   } catch {
-    return null; // a browser that keeps nothing
+    return null; // the browser has no session storage
   }
 }
 
@@ -30,11 +30,11 @@ function storeTicket(ticket: string): void {
   try {
     sessionStorage.setItem(ticketKey(), ticket);
   } catch {
-    // A reload counts as another download then.
+    // Without session storage, a reload counts as another download.
   }
 }
 
-/** Without what others may have put behind a `?` on the way. */
+/** Returns the link without a query, which mail programs and trackers may have added. */
 function link(): string {
   const { origin, pathname, hash } = globalThis.location;
   return `${origin}${pathname}${hash}`;
@@ -53,7 +53,7 @@ export async function begin(): Promise<void> {
   }
 }
 
-/** Throws where the passphrase is another one. */
+/** Throws if the passphrase is wrong. */
 export async function open(passphrase: string | null): Promise<void> {
   shown.value = { at: 'open', ...(await call('openLink', passphrase)) };
 }
@@ -62,5 +62,5 @@ onReconnect(() => {
   const now = shown.value;
   if (now.at === 'fault' && now.fault.code === 'network') void begin();
 });
-// Another link in the same tab may only differ after the `#`, which loads nothing.
+// A new link that differs only after the `#` does not load the page again by itself.
 globalThis.addEventListener('hashchange', () => globalThis.location.reload());

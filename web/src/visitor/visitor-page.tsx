@@ -1,4 +1,4 @@
-/** The page that a link leads to: its files, or why there are none and what to do. */
+/** The page behind a link: its files, or why they cannot be opened and what to do. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import type { ComponentChildren } from 'preact';
@@ -22,7 +22,7 @@ function titleOf(items: readonly SharedItem[]): string {
   return displayName(topOf(items)) || text.list.count(items.filter(({ isFolder }) => !isFolder).length);
 }
 
-/** How long it is there, and how often it can be taken. */
+/** The expiry of the link, and the number of downloads left. */
 function Terms() {
   const { expiresAt = null, downloadsLeft = null } = visited.value ?? {};
   return (

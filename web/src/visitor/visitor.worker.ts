@@ -1,4 +1,4 @@
-/** The worker of the page that links lead to: opens the link and reads its files. */
+/** The worker of the page behind a link: opens the link and reads its files. */
 import { fetchTransport, LinkVisit, LockedError, newTicket, webEngine } from '@szafa/client';
 import { post, serveCalls } from '../core/answer.worker.ts';
 import type { LinkTerms, SharedFiles, VisitorCalls } from '../core/bridge/calls.ts';
@@ -10,7 +10,7 @@ import { SharedDownload, sharedFiles } from '../sharing/shared-files.worker.ts';
 import type { ReadableFile } from '../transfers/file-opener.worker.ts';
 import { fileHandlers } from '../transfers/reading.worker.ts';
 
-/** Volumes that are opened at a time. */
+/** Limit of volumes that are opened at the same time. */
 const MOST_PARALLEL = 4;
 const RETRY_MS = 3_000;
 

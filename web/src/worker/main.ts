@@ -1,4 +1,4 @@
-/** The app's worker: keys, encryption and transfers. The page calls it by messages. */
+/** The app's worker: holds the keys, encrypts and transfers. The page calls it by messages. */
 import type { ShareItem } from '@szafa/client';
 import { requireUser } from '../accounts/same-account.worker.ts';
 import { AccountSession } from '../accounts/session.worker.ts';
@@ -31,7 +31,7 @@ function forgetFiles(): void {
   for (const one of [fileIndex, received, requests, thumbnails, operations]) one.clear();
 }
 
-/** Files are read with more care once they are shared, so they are opened again after this. */
+/** Shares files. They must be opened again afterwards, because shared files are read with stricter checks. */
 function share<T>(
   id: string,
   paths: string[],
@@ -43,7 +43,7 @@ function share<T>(
   );
 }
 
-/** Methods that are handlers under their own names. */
+/** Returns methods as handlers under their own names. */
 function methodsOf<T extends object, K extends keyof T>(target: T, ...names: K[]): Pick<T, K> {
   return Object.fromEntries(
     names.map((name) => [name, (target[name] as (...args: unknown[]) => unknown).bind(target)]),

@@ -60,7 +60,7 @@ type Body<N extends RouteName> = Table[N] extends { optionalBody: true }
   ? { body?: RouteBody<N> }
   : { body: RouteBody<N> };
 
-/** The request of a route. @public */
+/** The arguments of a call to a route. @public */
 export type RouteRequest<N extends RouteName> = VolumeOptions & {
   range?: ByteRange | undefined;
   /** Limit for the answer of routes that return a volume. */
@@ -140,7 +140,7 @@ const traits: Partial<Record<RouteName, Traits>> = {
   readThumbnails: { maxBytes: limits.thumbnailsPerBatch * READ_THUMBNAIL_BYTES },
 };
 
-/** A connection to a server: one typed function for all routes. @public */
+/** A client of one server: one typed method for all routes. @public */
 export class Api {
   readonly server: string;
   token: string | undefined;
@@ -148,7 +148,7 @@ export class Api {
   readonly #policy: RetryPolicy;
   readonly #onRetry: ApiOptions['onRetry'];
 
-  /** @throws SzafaError with code `address` if `server` is no http or https address. */
+  /** @throws SzafaError with code `address` if `server` is not an http or https address */
   constructor(options: ApiOptions) {
     this.server = checkServer(options.server);
     this.token = options.token;
@@ -239,7 +239,7 @@ function queryText(query: AnyRequest['query'] = {}): string {
   return set.size > 0 ? `?${set}` : '';
 }
 
-/** Whether the server refused with this status. */
+/** Whether the server refused with one of these statuses. */
 export const hasStatus = (error: unknown, ...statuses: number[]): error is ApiError =>
   error instanceof ApiError && statuses.includes(error.status);
 

@@ -218,10 +218,10 @@ export class ApiError extends SzafaError {
   readonly body: Record<string, unknown>;
   /** Seconds, from Retry-After. */
   readonly retryAfter: number | undefined;
-  /** A copy already exists. */
+  /** The conflict is that a copy already exists. */
   readonly exists: boolean;
 
-  /** @param options.outOfScope the token does not allow this */
+  /** @param options.outOfScope whether the token's scope forbids the call */
   constructor(
     status: number,
     body: Record<string, unknown>,

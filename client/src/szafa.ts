@@ -21,8 +21,8 @@ import { AccountSharing } from './sharing/account-sharing.ts';
 export class Szafa extends AccountSharing {
   /**
    * Creates an account with its keys, and logs in.
-   * @throws KnownAccountError if this device knows keys of an account of that name; ApiError 409 if the name
-   * is taken, 403 if registration is closed or needs an invitation
+   * @throws KnownAccountError if this device already knows keys of an account of that name; ApiError 409 if the name is taken, 403 if
+   * registration is closed or needs an invitation
    */
   static async register(options: ConnectOptions, secrets: Secrets): Promise<Szafa> {
     return new Szafa(options, await register(options, secrets));

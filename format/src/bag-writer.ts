@@ -1,4 +1,4 @@
-/** Writes key bags: the first one, one with other entries, one with a new master key. */
+/** Writes key bags: the first one, and later ones with other entries or a new master key. */
 import {
   type BagJson,
   type EntryJson,
@@ -21,7 +21,7 @@ export interface Keks {
   recovery?: Bytes | undefined;
 }
 
-/** What the next bag changes. @public */
+/** Changes for the next bag. @public */
 export interface BagChanges {
   password?: Bytes | undefined;
   recovery?: Bytes | undefined;

@@ -11,7 +11,7 @@ const MAC = 32;
 /** Length of master keys and of the secret halves of key pairs. */
 export const KEY_BYTES = 32;
 const SEALED_KEY = KEY_BYTES + SEAL_OVERHEAD;
-/** Epochs have four bytes in every header. @public */
+/** The highest epoch: headers store epochs in four bytes. @public */
 export const MOST_EPOCHS = 2 ** 32 - 1;
 const MOST_ENTRIES = 64;
 /** Longest id of a passkey (WebAuthn). */
@@ -19,7 +19,7 @@ const MOST_ID = 1023;
 
 /** A master key, from which all keys of an account's own files derive. @public */
 export interface Master {
-  /** From 1; every rekey adds one. */
+  /** Starts at 1; every rekey adds one. */
   epoch: number;
   key: Bytes;
 }
@@ -64,7 +64,7 @@ export interface ParsedBag extends AccountName {
   /** The current master, sealed for the password. */
   password: Bytes;
   recovery: Bytes | undefined;
-  /** The current master, sealed for each passkey, by its id in base64url. */
+  /** The current master sealed for each passkey, by passkey id in base64url. */
   passkeys: ReadonlyMap<string, Bytes>;
   identity: { x25519: Bytes; ed25519: Bytes };
   /** The first epoch whose headers and names readers accept. */
@@ -73,7 +73,7 @@ export interface ParsedBag extends AccountName {
   json: BagJson;
 }
 
-/** What a client remembers of the newest bag that it has seen. @public */
+/** What a client remembers about the newest bag that it has seen. @public */
 export interface Pin {
   serviceId: string;
   rev: number;
@@ -85,7 +85,7 @@ export interface Pin {
   master?: { epoch: number; digest: string } | undefined;
 }
 
-/** Computes the MAC over suite and exact text, so that no reader has to serialise the JSON again. */
+/** Computes the MAC over suite and exact text, so that readers need not serialise the JSON again. */
 async function macOf(engine: Engine, master: Bytes, text: Uint8Array): Promise<Bytes> {
   return engine.hmac(await deriveKey(engine, master, labels.bag), concat(Uint8Array.of(SUITE), text));
 }
@@ -140,7 +140,7 @@ export function parseBag(bytes: Bytes): ParsedBag {
 
 const sealedKey = (value: unknown, what: string) => bytesOf(value, 'bag', what, SEALED_KEY);
 
-/** Requires exactly one password, at most one recovery key, and one entry for each passkey. */
+/** Requires exactly one password entry, at most one recovery entry, and at most one entry per passkey. */
 function parseEntries(entries: unknown[]): Pick<ParsedBag, EntryType | 'passkeys'> {
   const found: Record<EntryType, Bytes[]> = { password: [], recovery: [] };
   const passkeys = new Map<string, Bytes>();
@@ -162,8 +162,8 @@ function parseEntries(entries: unknown[]): Pick<ParsedBag, EntryType | 'passkeys
 }
 
 /**
- * Checks that a bag is this account's, and not older than the pinned one.
- * @returns the pin to keep from now on
+ * Checks that a bag belongs to this account and is not older than the pinned one.
+ * @returns the new pin
  * @throws TamperedError at stage `owner` or `rollback` @public
  */
 export async function checkBag(
@@ -217,7 +217,7 @@ export async function openCurrentMaster(engine: Engine, bag: ParsedBag, unlocker
 
 /**
  * Opens the master keys, newest first. The engine holds them.
- * @throws WrongPasswordError if the entry has another KEK; TamperedError if the bag was changed @public
+ * @throws WrongPasswordError if the KEK does not open the entry; TamperedError if the bag was changed @public
  */
 export async function openBag(engine: Engine, bag: ParsedBag, unlocker: Unlocker): Promise<Master[]> {
   // Computing the MAC needs the key in the clear, so the engine takes it only afterwards.

@@ -1,4 +1,4 @@
-/** Bytes, numbers and texts. */
+/** Conversions of bytes, numbers and texts. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 const encoder = new TextEncoder();
@@ -11,7 +11,7 @@ export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 const STEP = 256;
 
-/** Appends spaces up to a multiple of 256 bytes, so that the length says little about the text. */
+/** Pads with spaces to a multiple of 256 bytes, so that the length reveals little about the text. */
 export function padText(text: Bytes): Bytes {
   const whole = new Uint8Array(Math.max(1, Math.ceil(text.length / STEP)) * STEP).fill(0x20);
   whole.set(text);

@@ -97,11 +97,11 @@ export interface Engine {
   openSegments(key: VolumeKey, sealed: Uint8Array): Promise<OpenedSegments | undefined>;
   /** Lends memory for a volume that is about to arrive. */
   borrow(length: number): { bytes: Uint8Array; release(): void };
-  /** How many volumes are worth working on at once. */
+  /** Number of volumes to process at once. */
   readonly parallel: number;
 }
 
-/** The label of every derived key. @public */
+/** Labels of all derived keys. @public */
 export const labels = {
   salt: 'szafa/v1/salt',
   auth: 'szafa/v1/auth',
@@ -155,7 +155,7 @@ export function labelBytes(label: string): Bytes {
 
 export const EMPTY: Bytes = new Uint8Array(0);
 
-/** Derives the key for one purpose by HKDF. */
+/** Derives a key for one purpose with HKDF. */
 export const deriveKey = (
   engine: Engine,
   secret: Bytes,

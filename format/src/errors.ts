@@ -1,4 +1,4 @@
-/** The errors of the format; the SDK exports them as its own. */
+/** Errors of the format; the SDK re-exports them. */
 
 /** Base of all errors that szafa throws on purpose. `code` is stable; the message is for people. @public */
 export class SzafaError extends Error {
@@ -55,7 +55,7 @@ export type Stage =
   | 'signature'
   | 'letter';
 
-/** The server returned something that the owner of the keys did not store. @public */
+/** The server returned data that the owner of the keys did not store. @public */
 export class TamperedError extends SzafaError {
   override name = 'TamperedError';
   readonly stage: Stage;
@@ -71,7 +71,7 @@ export class TamperedError extends SzafaError {
   }
 }
 
-/** A format, or a version of it, that this client does not read. @public */
+/** A format, or a version of it, that this client does not support. @public */
 export class UnsupportedError extends SzafaError {
   override name = 'UnsupportedError';
   readonly stage: Stage;
@@ -82,7 +82,7 @@ export class UnsupportedError extends SzafaError {
   }
 }
 
-/** The key bag does not open: the password is wrong, or the server exchanged the bag. @public */
+/** The key bag does not open: the password is wrong, or the server replaced the bag. @public */
 export class WrongPasswordError extends SzafaError {
   override name = 'WrongPasswordError';
   readonly stage: Stage = 'entry';
@@ -113,7 +113,7 @@ export class RecoveryKeyError extends SzafaError {
   }
 }
 
-/** A name that the format cannot hold. @public */
+/** A name that the format cannot store. @public */
 export class NameError extends SzafaError {
   override name = 'NameError';
 

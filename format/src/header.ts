@@ -24,7 +24,7 @@ interface HeaderJson {
   file_id: string;
   epoch: number;
   volume_size: number;
-  /** Absent if it is `volume_size`. */
+  /** Absent if equal to `volume_size`. */
   late_volume_size?: number;
   volume_count: number;
   total_sha256: string;
@@ -62,7 +62,7 @@ export interface ParsedHeader extends VolumeSizes {
   sealedMetadata: Bytes;
 }
 
-/** Draws id and key of a new file. @public */
+/** Draws the id and key of a new file. @public */
 export const newSecrets = (engine: Engine): FileSecrets => ({
   fileId: engine.random(16),
   fileKey: engine.random(32),
@@ -232,7 +232,7 @@ async function openMetadata(
   return { fileId, layout, totalSha256, epoch, metadata, text };
 }
 
-/** Opens a header with the file key in the clear, to give it to others. @public */
+/** Opens a header with the file key in the clear, in order to share it. @public */
 export async function openHeaderToShare(
   engine: Engine,
   parsed: ParsedHeader,

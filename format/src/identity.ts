@@ -27,11 +27,11 @@ export interface Identity extends AccountName {
 export interface OwnIdentity extends Identity {
   /** Secret halves, 32 bytes each. */
   secrets: { x25519: Bytes; ed25519: Bytes };
-  /** The signed public keys, which the server hands out. */
+  /** The signed public keys, in the form that the server hands out. */
   document: Bytes;
 }
 
-/** Encodes a name with its length before it. */
+/** Encodes a name, preceded by its length. */
 export const nameBytes = (name: string): Bytes => {
   const text = utf8(name);
   return concat(u32(text.length), text);
@@ -48,7 +48,7 @@ const statementOf = ({ serviceId, username }: AccountName, x25519: Bytes, ed2551
     ed25519,
   );
 
-/** Makes the identity of an account from its secret halves. @public */
+/** Derives the identity of an account from its secret keys. @public */
 export async function ownIdentity(
   engine: Engine,
   { serviceId, username }: AccountName,

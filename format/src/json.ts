@@ -14,7 +14,7 @@ export const isWhole = (value: unknown, least: number, most: number): value is n
 export const isDigest = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** UTF-8 has no lone surrogates, so only an escape can make one. */
+/** UTF-8 cannot encode lone surrogates, so only an escape can produce one. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
@@ -35,7 +35,7 @@ export function parseObject(text: Uint8Array, stage: Stage, what: string): Json 
 }
 
 /**
- * Decodes base64url, of any length unless one is given.
+ * Decodes base64url and checks the length if one is given.
  * @throws TamperedError at this stage
  */
 export function bytesOf(value: unknown, stage: Stage, what: string, length?: number): Bytes {
@@ -54,6 +54,6 @@ export function bytesOf(value: unknown, stage: Stage, what: string, length?: num
 type OptionalKeys<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 type Defined<T> = Omit<T, OptionalKeys<T>> & { [K in OptionalKeys<T>]?: Exclude<T[K], undefined> };
 
-/** Leaves out the members that are undefined, and keeps the order of the others. */
+/** Drops undefined members and keeps the order of the others. */
 export const defined = <T extends object>(members: T): Defined<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;

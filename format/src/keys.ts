@@ -72,7 +72,7 @@ const CHECK = 3;
 /** Crockford's base32, without the letters I, L, O and U. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUP = 4;
-/** 35 bytes are exactly 56 characters. @public */
+/** Number of groups: 35 bytes are exactly 56 characters. @public */
 export const RECOVERY_GROUPS = ((KEY + CHECK) * 8) / 5 / GROUP;
 
 /** Draws a recovery key, which opens an account without its password. @public */

@@ -1,4 +1,4 @@
-/** How a file is cut into volumes. */
+/** How a file is divided into volumes. */
 import { limits } from '@szafa/protocol';
 import { HEAD_BYTES, SEGMENT_SIZE, sealedSize, TAG_BYTES } from './segments.ts';
 
@@ -11,7 +11,7 @@ export const MAX_VOLUME_SIZE = 1024 * MIB;
 const EARLY_VOLUMES = 1000;
 const LATE_VOLUME_SIZE = 64 * MIB;
 
-/** Bytes of plaintext in a whole volume. @public */
+/** Plaintext bytes of a full volume. @public */
 export interface VolumeSizes {
   volumeSize: number;
   /** Applies to volumes after number 1,000. */
@@ -22,7 +22,7 @@ export interface VolumeSizes {
 export interface Layout extends VolumeSizes {
   /** Bytes of the file. */
   size: number;
-  /** Bytes in all volumes: the file and zeros that hide its size. Usually `size`. */
+  /** Bytes of all volumes: the file plus zeros that hide its size. Usually equal to `size`. */
   padded: number;
   count: number;
 }
@@ -103,7 +103,7 @@ export function largestVolume(layout: Layout): number {
   return Math.min(whole, padded);
 }
 
-/** Returns the size of all sealed volumes. @public */
+/** Returns the total size of all sealed volumes. @public */
 export function storedSize(layout: Layout): number {
   const whole = wholeExtent(layout, layout.count);
   const last = sealedSize(layout.padded - whole.offset);

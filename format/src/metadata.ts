@@ -9,9 +9,9 @@ export interface Metadata {
   name: string;
   /** Bytes of plaintext. */
   size: number;
-  /** From 1; every reseal of the header adds one. The sealed name in the record has the same value. */
+  /** Starts at 1; every reseal of the header adds one. The sealed name in the record has the same value. */
   rev: number;
-  /** From 1; of several files with one path, the highest is the newest. */
+  /** Starts at 1. Among files with the same path, the highest is the newest. */
   gen: number;
   /** Time of the upload by the uploader's clock, in milliseconds since 1970. */
   added: number;
@@ -34,7 +34,7 @@ export interface Metadata {
   source?: string;
   /** Target of a symbolic link, which has no bytes. Never follow it out of the target folder. */
   link?: string;
-  /** The source had holes: a download may leave out blocks of zeros. */
+  /** The source had holes, so a download may skip blocks of zeros. */
   sparse?: true;
   /** A random text, the same for all hard links of one file. */
   hardlink?: string;
@@ -44,10 +44,10 @@ export interface Metadata {
   shared?: true;
 }
 
-/** Attributes of a file in a file system, beside name and content. @public */
+/** File-system attributes of a file besides name and content. @public */
 export type Attributes = Pick<Metadata, 'mtime' | 'nanos' | 'mode' | 'special' | 'sparse' | 'hardlink'>;
 
-/** New attributes; undefined removes one. @public */
+/** New attributes; undefined removes an attribute. @public */
 export type AttributesChange = { [Key in keyof Attributes]?: Attributes[Key] | undefined };
 
 const { MIN_SAFE_INTEGER: LEAST, MAX_SAFE_INTEGER: MOST } = Number;
@@ -59,7 +59,6 @@ const isText = (value: unknown) => typeof value === 'string';
 const isShortText = (value: unknown) => isText(value) && /^[\w-]{1,64}$/.test(value as string);
 const isName = (value: unknown) => isText(value) && !(value as string).includes('\0');
 
-/** Checks of the required fields. */
 const required: Record<string, (value: unknown) => boolean> = {
   name: isName,
   size: (value) => isWhole(value, 0, MOST),
@@ -68,7 +67,6 @@ const required: Record<string, (value: unknown) => boolean> = {
   added: (value) => isWhole(value, 0, LATEST),
 };
 
-/** Checks of the optional fields. */
 const optional: Record<string, (value: unknown) => boolean> = {
   padded: (value) => isWhole(value, 0, LATEST),
   mtime: (value) => isWhole(value, LEAST, MOST),

@@ -25,18 +25,18 @@ export interface NameBinding {
 
 /** Metadata of a file that its sealed name carries. @public */
 export interface ListedName {
-  /** The whole path. */
+  /** The path from the root. */
   name: string;
-  /** Every renaming adds one. */
+  /** Starts at 1; every reseal of the header adds one. */
   rev: number;
-  /** Of several files with one path, the highest is the newest. */
+  /** Among files with the same path, the highest is the newest. */
   gen: number;
   /** Time of the upload, in milliseconds since 1970. */
   added: number;
 }
 
 export interface OpenedName extends ListedName {
-  /** False if the name was too long for the record; the metadata has all of it. */
+  /** False if the name was truncated to fit into the record; the metadata has the whole name. */
   whole: boolean;
 }
 
@@ -46,9 +46,9 @@ const DIGEST = 32;
 const BOUND = DIGEST + 12;
 /** Flag, `rev`, `gen` and `added`. */
 const BEFORE_NAME = 15;
-/** 255 characters of base64url are 191 bytes, minus the synthetic IV and the fields before the name. @public */
+/** Longest name: 255 base64url characters are 191 bytes, minus the synthetic IV and the fields before the name. @public */
 export const FILE_NAME_BYTES = 160;
-/** 64 characters are 48 bytes, minus the synthetic IV. @public */
+/** Longest name: 64 base64url characters are 48 bytes, minus the synthetic IV. @public */
 export const DIR_NAME_BYTES = 32;
 /** Names are padded to a multiple of this. */
 const STEP = 32;

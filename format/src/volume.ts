@@ -18,7 +18,7 @@ export const VERSION = 1;
 export interface VolumePlace {
   fileId: Bytes;
   fileKey: Bytes;
-  /** From 1. */
+  /** Counted from 1. */
   idx: number;
   /** Whether this is the last volume of the file. */
   isLast: boolean;
@@ -73,7 +73,7 @@ export type VolumeFault = 'length' | 'commitment' | 'tag';
 
 /**
  * Opens a whole volume. May overwrite the ciphertext.
- * @param length of the plaintext
+ * @param length length of the plaintext
  * @returns the plaintext, to be released, or the check that failed @public
  */
 export async function openVolume(

@@ -47,7 +47,7 @@ export class Account {
     return this.keys.check(options);
   }
 
-  /** Returns the space used and left. */
+  /** Returns the used and the remaining space. */
   quota(options?: CallOptions): Promise<Quota> {
     return this.api.call('quota', { ...options });
   }
@@ -156,7 +156,7 @@ export class Account {
   }
 
   /**
-   * Removes a passkey. Other sessions that were opened with it end.
+   * Removes a passkey. Ends other sessions that were opened with it.
    * @throws WrongPasswordError; KeysChangedError if another device changed the keys
    */
   removePasskey(proof: Proof, id: string, options?: CallOptions): Promise<void> {

@@ -54,7 +54,7 @@ export interface AccountContext {
   signal?: AbortSignal | undefined;
 }
 
-/** Login secret and KEK of a proof. There is no KEK if the password is sent as it is. */
+/** Login secret and KEK of a proof. There is no KEK if the server gets the password itself. */
 export type ProofKeys = Pick<AccountKeys, 'authSecret'> & { kek?: Bytes };
 
 /** Returns the account. Requires that server and key bag name the same service id: keys derived for another one would open nothing. */
@@ -120,14 +120,14 @@ export const isUncertain = (error: unknown) =>
       (error instanceof ApiError && error.status >= 500);
 
 interface ChangeRequest {
-  /** Names the changed thing in messages. */
+  /** Name of the changed item in messages. */
   what: string;
   /** Undefined if the account has no keys, or the change does not affect them. */
   before: StoredBag | undefined;
   /** The text of the next bag. */
   after: string | undefined;
   send(): Promise<unknown>;
-  /** Whether the change was made. Called only if the bag stays the same, since a new bag shows it. */
+  /** Whether the change was made. Called only if the bag stays the same; otherwise the bag on the server shows it. */
   isDone?: (() => Promise<boolean>) | undefined;
 }
 
@@ -198,7 +198,7 @@ async function logsIn({ account, newApi, signal }: AccountContext, password: str
     await newApi(token).call('logout', { signal });
     return true;
   } catch (error) {
-    // The server asks for a second factor only after the right password.
+    // The server asks for a second factor only if the password is correct.
     if (hasStatus(error, 401)) return error.body['factors'] !== undefined;
     throw error;
   }

@@ -47,16 +47,16 @@ export interface ConnectOptions extends Omit<ApiOptions, 'token'> {
   pins?: Pins | undefined;
   /** Keeps headers of files between sessions. */
   headers?: HeaderCaches | undefined;
-  /** Remembers renamed files between sessions, so that a server cannot bring an earlier name back. */
+  /** Remembers renamed files between sessions, so that a server cannot restore an earlier name. */
   revs?: RevStores | undefined;
   /** Remembers the keys of other accounts, so that a server cannot replace them. */
   contacts?: ContactStores | undefined;
-  /** Called with the other addresses of a server that this client already knows, before anything is sent. */
+  /** Called with the other known addresses of this server, before anything is sent. */
   onKnownElsewhere?: ((addresses: string[]) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Stores what identifies servers and key bags, so that no server can impersonate another one or return an older bag. @public */
+/** Remembers servers and key bags, so that no server can impersonate another one or return an older bag. @public */
 export interface Pins {
   of(username: string): PinStore;
   /** The addresses of all known servers, and the service id seen at each. */
@@ -69,7 +69,9 @@ export interface Secrets {
   password: string;
   /** Opens the files instead of the password. */
   passphrase?: string | undefined;
-  /** Send the password as it is, for accounts made by other clients. The server then knows it, so the files need a passphrase. */
+  /**
+   * Send the password itself, for accounts of other clients. The server then knows the password, so the files need a separate passphrase.
+   */
   raw?: boolean | undefined;
   /** `register` only: an invitation, if the server requires one. */
   invite?: string | undefined;
@@ -79,7 +81,7 @@ export interface Secrets {
   passkey?: PasskeyAnswer | undefined;
   /** `login` only: asks for a code if the server accepts one. Without this function, a FactorError is thrown. */
   askCode?: (() => Promise<string>) | undefined;
-  /** The name of the session in the list of sessions. */
+  /** The session's name in the list of sessions. */
   device?: string | undefined;
   /** `register` only: 32 bytes from `newRecoveryKey`. Needs a password or passphrase that opens the files. */
   recoveryKey?: Bytes | undefined;
@@ -98,10 +100,10 @@ export interface SavedSession {
   isPassword?: boolean | undefined;
 }
 
-/** For `Szafa.recover`. @public */
+/** The argument of `Szafa.recover`. @public */
 export interface Recovery {
   username: string;
-  /** 32 bytes, as `parseRecoveryText` returns them. */
+  /** 32 bytes from `parseRecoveryText`. */
   recoveryKey: Bytes;
   /** Called once the server has accepted the recovery key. The recovery must finish within ten minutes. */
   renew(): Promise<Renewed>;
@@ -166,7 +168,7 @@ export async function profiledAccount(
   return { ...account, profile };
 }
 
-/** Registers and logs in. */
+/** Creates an account and logs in. */
 export async function register(options: ConnectOptions, secrets: Secrets): Promise<SessionKeys> {
   const { engine = webEngine(), signal } = options;
   const { invite, device, recoveryKey } = secrets;
@@ -186,7 +188,6 @@ export async function register(options: ConnectOptions, secrets: Secrets): Promi
   return startSession(api, { engine, ...account, kek, authSecret: password }, token);
 }
 
-/** Logs in with a password. */
 export async function login(options: ConnectOptions, secrets: Secrets): Promise<SessionKeys> {
   const { engine = webEngine(), signal } = options;
   const { code, passkey, askCode, device } = secrets;

@@ -16,7 +16,7 @@ const SECRET_BYTES = 20;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const FACTORS: Factor[] = ['totp', 'passkey'];
 
-/** Draws the secret from which an authenticator app makes codes; `Szafa.setTotp` turns it on. @public */
+/** Draws a secret for an authenticator app; `Szafa.setTotp` turns it on. @public */
 export function newTotpSecret(engine: Engine): string {
   return base32(engine.random(SECRET_BYTES));
 }
@@ -28,7 +28,7 @@ function base32(bytes: Bytes): string {
   return fives.map((five) => ALPHABET[Number.parseInt(five, 2)]).join('');
 }
 
-/** Returns the secret as authenticator apps read it from a QR code. @public */
+/** Returns the secret as a URI, which authenticator apps read from a QR code. @public */
 export function totpUri(secret: string, { server, username }: { server: string; username: string }): string {
   const issuer = encodeURIComponent(`szafa ${new URL(server).host}`);
   return `otpauth://totp/${issuer}:${encodeURIComponent(username)}?secret=${secret}&issuer=${issuer}`;
@@ -44,10 +44,10 @@ function factorError(error: unknown, given: 'none' | 'code' | 'passkey'): Factor
   return new FactorError(given, { factors, ...(isSound && { passkey }) }, { cause: error });
 }
 
-/** Removes the spaces that a person copies from an app. */
+/** Removes the spaces with which apps display a code. */
 const withoutSpaces = (code: string) => code.replace(/\s/g, '');
 
-/** A second factor. @public */
+/** A second factor: a code or a passkey's answer. @public */
 export interface Second {
   /** As an app shows it, spaces included. */
   code?: string | undefined;

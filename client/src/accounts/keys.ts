@@ -43,7 +43,7 @@ export interface KeysOptions {
   passkey?: string | undefined;
   /** The service id for which the KEK was derived; from the pin or the bag by default. */
   serviceId?: string | undefined;
-  /** The `password` for the server, needed to store the first keys of an account. */
+  /** The secret that the server knows as the password, needed to store the first keys of an account. */
   authSecret?: string | undefined;
   pin?: PinStore | undefined;
 }
@@ -100,7 +100,7 @@ export class Keys {
   #fetchedFor = 0;
   /** The pin of the newest bag in this session, for clients without a pin store. */
   #seen: Pin | undefined;
-  /** When the bag was last fetched, by `performance.now`. */
+  /** Time of the last fetch, by `performance.now`. */
   #fetchedAt = 0;
   #refreshing: Promise<void> | undefined;
 
@@ -133,7 +133,7 @@ export class Keys {
     await this.#load(options);
   }
 
-  /** Returns the master key to seal with. Refreshes an old bag first: a file sealed under a retired key is lost. */
+  /** Returns the master key for sealing. Fetches an old bag again first: readers would refuse a file sealed under a retired key. */
   async current(signal?: AbortSignal): Promise<Master> {
     const { found } = this.#loading ?? {};
     if (found && performance.now() - this.#fetchedAt >= FRESH_MS) {
@@ -200,7 +200,7 @@ export class Keys {
     return ownIdentity(engine, found.bag, secrets);
   }
 
-  /** Fetches the bag in order to replace it; undefined if the account never had one. */
+  /** Fetches the bag in order to replace it; undefined if the account never had a bag. */
   async fetchBag(signal?: AbortSignal): Promise<StoredBag | undefined> {
     const { api } = this.#options;
     const known = await this.#known();

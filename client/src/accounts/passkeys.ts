@@ -16,7 +16,7 @@ import {
 /** A passkey that the browser has just created. @public */
 export interface MadePasskey {
   id: string;
-  /** Its name in the list. */
+  /** Its name in the list of passkeys. */
   name: string;
   client_data: string;
   attestation: string;

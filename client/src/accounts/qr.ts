@@ -1,12 +1,12 @@
 import encodeQR from 'qr';
 
-/** The most bytes that a QR code with error correction level M holds. */
+/** Capacity of a QR code with error correction level M. */
 const MOST_BYTES = 2331;
 
 /**
  * Encodes a text as a QR code with error correction level M.
- * @returns The modules row by row, true for dark, without the quiet zone of four modules around them.
- * @throws RangeError if the text has more than 2,331 bytes.
+ * @returns the modules row by row, true for dark, without the quiet zone of four modules
+ * @throws RangeError if the text has more than 2,331 bytes
  */
 export function qr(text: string): boolean[][] {
   if (new TextEncoder().encode(text).length > MOST_BYTES)

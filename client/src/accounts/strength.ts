@@ -40,7 +40,7 @@ export async function weaknessOf(secret: string, about: string[]): Promise<Weakn
     const { guessesLog10 } = (await estimator)(text, [...about, 'szafa']);
     return guessesLog10 < LEAST_GUESSES_LOG10 ? 'guessable' : undefined;
   } catch (error) {
-    estimator = undefined; // load it again the next time
+    estimator = undefined; // retry the import next time
     throw error;
   }
 }

@@ -144,7 +144,7 @@ export class AccountFiles extends Account {
   }
 
   /**
-   * Moves a folder with everything in it.
+   * Moves a folder and everything in it.
    * @throws ExistsError; ConflictError
    */
   renameFolder(from: string, to: string, options?: MoveOptions): Promise<void> {
@@ -153,7 +153,7 @@ export class AccountFiles extends Account {
 
   /**
    * Creates an empty folder, at any depth.
-   * @throws ExistsError if a file is there
+   * @throws ExistsError if the path is taken
    */
   makeFolder(path: string, options?: FolderOptions): Promise<void> {
     return makeFolder(this.context, path, options);
@@ -251,8 +251,8 @@ export class AccountFiles extends Account {
   }
 
   /**
-   * Moves a folder with everything in it to the trash.
-   * @returns the records that were moved
+   * Moves a folder and everything in it to the trash.
+   * @returns the moved records
    * @throws ConflictError if there is no such folder
    */
   removeFolder(path: string, options?: TreeOptions): Promise<Entry[]> {
@@ -261,7 +261,7 @@ export class AccountFiles extends Account {
 
   /**
    * Moves older versions of a file to the trash.
-   * @returns the versions that were moved
+   * @returns the moved versions
    */
   async prune(node: FileNode, options: PruneOptions = {}): Promise<Entry[]> {
     const older = prunable(node, options);

@@ -32,7 +32,7 @@ export function decodeParams(encParamsText: string): EncParams {
 interface PageOptions extends CallOptions {
   /** Include the `enc_params` of each file. */
   headers?: boolean | undefined;
-  /** Only the files of this directory; 0 is the root. */
+  /** List only this directory; 0 is the root. */
   dirId?: number | undefined;
 }
 

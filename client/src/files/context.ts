@@ -7,7 +7,7 @@ import type { Tree } from './tree.ts';
 /** Dependencies of operations on a tree. */
 export interface TreeContext extends OpenContext {
   directories: Directories;
-  /** Lists the tree again. */
+  /** Fetches the tree again. */
   tree(options?: CallOptions): Promise<Tree>;
   /** Uploads a folder record: an empty file whose path ends in a slash. */
   uploadMarker(path: string, options?: FolderOptions): Promise<void>;

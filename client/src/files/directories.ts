@@ -71,7 +71,7 @@ export class Directories {
     const name = plain ? cleanDirName(first) : first;
     const known = called(await unlessAborted(this.#lookUp(), signal), name);
     if (known) return known.dirId;
-    // Thousands of uploads may need the same new directory at once.
+    // Thousands of uploads may need the same new directory at once, so they share one request.
     const making = this.#making.get(name) ?? this.ensure(name, { plain });
     this.#making.set(name, making);
     const end = () => this.#making.delete(name);

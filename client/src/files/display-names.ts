@@ -10,7 +10,7 @@ const SEGMENT_BYTES = 255;
 /** Reserves space for a number in brackets. */
 const ROOM_BYTES = 10;
 
-/** Makes a name safe to show. In a page it must still be set as text, not as HTML. @public */
+/** Makes a name safe to show. A web page must still insert it as text, not as HTML. @public */
 export function displayName(name: string): string {
   return name.toWellFormed().replace(UNSHOWABLE, '\ufffd');
 }

@@ -41,7 +41,10 @@ export interface Entry {
   record: FileRecord;
 }
 
-/** The newest file of a path has the highest `gen`, then the latest `added`, then the greatest file id in its header. @public */
+/**
+ * Orders the versions of a path: the newest has the highest `gen`, then the latest `added`, then the greatest file id in its header.
+ * @public
+ */
 export interface Age {
   /** Counts the names of the file so far. */
   rev: number;
@@ -179,7 +182,7 @@ export async function listEntries(
 /** File id to the `rev` of the header, for files whose header and record have different names. */
 type WrongNames = Map<string, number>;
 
-/** Whether the file may have been renamed or removed since the list was read; a fresh list tells. */
+/** Whether the file may have been renamed or removed since the list was read, so that a fresh list is needed. */
 const isDoubtful = ({ problem }: Entry) =>
   problem instanceof ConflictError || (problem instanceof ApiError && problem.kind === 'not-found');
 

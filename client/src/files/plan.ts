@@ -21,7 +21,7 @@ export interface NodeMove {
   path: string;
 }
 
-/** Returns the file in the tree. @throws ConflictError if another device has moved or removed it */
+/** Finds the file in the tree. @throws ConflictError if another device has moved or removed it */
 export function nodeOf(tree: Tree, entry: Entry): FileNode {
   const node = tree.fileOf(entry);
   if (!node) throw new ConflictError([entry.path]);
@@ -58,7 +58,7 @@ function genOver({ age }: Entry, below: number): number | undefined {
   return age && below > 0 ? Math.min(age.gen + below, MOST_COUNTED) : undefined;
 }
 
-/** Returns the `gen` that makes a file the newest of its path. */
+/** Returns the `gen` that makes a file the newest at its path. */
 export function nextGen(tree: Tree, path: string): number {
   return Math.min(tree.genOf(path) + 1, MOST_COUNTED);
 }

@@ -25,7 +25,7 @@ import { bindingOf, type Entry } from './listing.ts';
 import { belowFirst, firstOf, joinPath } from './paths.ts';
 import type { Resealing } from './plan.ts';
 
-/** A file on the server. */
+/** A file on the server, in the trash or not. */
 export interface StoredFile {
   record: FileRecord;
   inTrash: boolean;

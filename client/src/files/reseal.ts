@@ -44,7 +44,7 @@ export interface Resealed {
   epoch: number;
   files: number;
   dirs: number;
-  /** Owner's records of links and of shares with accounts. */
+  /** Number of resealed records of links and of shares with accounts. */
   shares: number;
   /** Open requests under an earlier master key, which were ended: anyone who has that key could read later deliveries. */
   requests: number;
@@ -56,7 +56,7 @@ export interface Resealed {
 
 /** The state of one run. */
 interface Run {
-  /** Newest first, retired ones included. */
+  /** Newest first, including retired ones. */
   masters: Master[];
   floor: number;
   accept: ReadonlySet<string>;

@@ -18,7 +18,7 @@ interface Listed {
   problem?: SzafaError;
 }
 
-/** Detects a server that sends an earlier name of a file again. */
+/** Detects a server that returns an earlier name of a file. */
 export class SeenRevs {
   readonly #store: RevStore | undefined;
   #seen: Promise<Map<string, number>> | undefined;

@@ -96,9 +96,8 @@ export async function writeThumbnail(
 }
 
 /**
- * Sends the thumbnail of a file that was just uploaded and whose header names it. Never fails: the upload is complete, so an
- * error here, an abort included, would make the caller upload the file a second time. A client that lists the file later can
- * add the thumbnail.
+ * Sends the thumbnail of a file that was just uploaded with the thumbnail's digest in its header. Never fails: the upload is complete,
+ * and an error, even an abort, would make the caller upload the file again. A client that lists the file later can add the thumbnail.
  */
 export async function sendThumbnail(
   { engine, api }: TreeContext,

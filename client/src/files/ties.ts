@@ -38,7 +38,7 @@ export async function breakTies(
   });
 }
 
-/** Groups files with verified names by path, for paths with several. */
+/** Groups files with verified names by path, and yields the groups with several files. */
 function* samePaths(entries: readonly Entry[]): Generator<Entry[]> {
   const first = new Map<string, Entry>();
   const several = new Map<string, Entry[]>();

@@ -20,7 +20,7 @@ export interface TrashEntry extends Entry {
 export interface PruneOptions extends TreeOptions {
   /** Number of versions to keep; 1 by default. */
   keep?: number | undefined;
-  /** Only versions added before this time, in milliseconds since 1970. */
+  /** Prune only versions added before this time, in milliseconds since 1970. */
   olderThan?: number | undefined;
 }
 
@@ -108,7 +108,7 @@ export async function removeFolder(
   return all;
 }
 
-/** Returns the versions to remove: never the newest, nor one without a verified age or with a problem. @public */
+/** Returns the versions to remove. Never returns the newest, one without a verified age, or one with a problem. @public */
 export function prunable({ versions }: FileNode, { keep = 1, olderThan }: PruneOptions): Entry[] {
   const sound = versions.filter(({ problem }) => problem === undefined);
   const older = sound.slice(Math.max(1, keep)).filter(({ age }) => age !== undefined);

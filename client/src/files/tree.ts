@@ -125,13 +125,13 @@ export class Tree {
     return this.#files.get(path);
   }
 
-  /** Returns the file with this record, if it is still there. */
+  /** Returns the file that has this record, if it is in the tree. */
   fileOf(entry: Entry): FileNode | undefined {
     const node = this.#files.get(pathIn(entry));
     return node && [...node.versions, ...node.unproven].find((one) => one.fileId === entry.fileId) && node;
   }
 
-  /** Returns all folders but the root, parents first. */
+  /** Returns all folders except the root, parents first. */
   folders(): Folder[] {
     return [...this.#folders.values()].slice(1).sort((a, b) => (a.path < b.path ? -1 : 1));
   }

@@ -1,7 +1,7 @@
 import { ApiError, NetworkError } from '../errors.ts';
 
 export interface RetryPolicy {
-  /** How long to retry, from the first failure of a call. */
+  /** How long to retry, counted from the first failure of a call. */
   forMs: number;
   /** Wait before the second attempt; doubled for each later one. */
   baseMs: number;

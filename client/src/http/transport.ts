@@ -13,7 +13,7 @@ export interface TransportRequest {
   signal?: AbortSignal | undefined;
   /** Longest response body; a longer one is cut off with a TooLongError. See `mostBytes`. */
   maxBytes: number;
-  /** Time for the whole exchange. */
+  /** Time limit for the whole exchange. */
   timeoutMs: number;
   /** Longest time without any byte, for transports that can observe it. */
   quietMs: number;

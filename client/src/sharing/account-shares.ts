@@ -1,4 +1,4 @@
-/** Shares between accounts: sealed for the recipient's key and signed by the owner, without a link. */
+/** Shares between accounts. They need no link: each is sealed for the recipient's key and signed by the owner. */
 import {
   bytesOf,
   type Letter,

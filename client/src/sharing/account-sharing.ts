@@ -61,7 +61,7 @@ export class AccountSharing extends AccountFiles {
     return this.#contacts;
   }
 
-  /** Returns the fingerprint of this account, for others to compare. */
+  /** Returns the fingerprint of this account, which others can compare. */
   async fingerprint(options?: CallOptions): Promise<string> {
     return fingerprintText(await this.keys.identity(options?.signal));
   }

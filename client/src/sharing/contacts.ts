@@ -126,7 +126,7 @@ export class Contacts {
     return { username, fingerprint, state: pin.verified ? 'verified' : 'known' };
   }
 
-  /** Marks the keys that `show` returned as compared. */
+  /** Marks the keys returned by `show` as compared. */
   async verify(username: string, signal?: AbortSignal): Promise<Contact> {
     const name = cleanUsername(username);
     const pin = await (await this.#store(signal)).load(name);

@@ -109,7 +109,7 @@ export class LinkVisit {
 
 /** A file of an opened link. @public */
 export interface VisitedFile {
-  /** From 1. */
+  /** Counted from 1. */
   number: number;
   /** The owner's path: sanitise it with `displayName` or `safeSegments` before use. */
   name: string;

@@ -64,7 +64,7 @@ export interface Link {
 
 /** A link or a share with an account, as its owner sees it. @public */
 export interface OwnLink extends Pick<ListedShare, 'id' | 'downloads' | 'downloaded' | 'files' | 'missing'> {
-  /** Absent if there is a problem, and for a share with an account. */
+  /** Absent if there is a problem, or for a share with an account. */
   link?: string;
   /** The recipient's account. */
   to?: string;

@@ -51,7 +51,7 @@ export interface DeliveryResult {
   resumed: number;
   /** Bytes of the source that were stored. */
   size: number;
-  /** Whether the source has become longer since. */
+  /** Whether the source has grown since. */
   grown: boolean;
 }
 
@@ -75,7 +75,7 @@ export const visitorsLayout = (size: number, wish: number = DEFAULT_VOLUME_SIZE)
 
 /** Identifies an unfinished upload in the journal. @public */
 export interface UnfinishedDelivery {
-  /** Source.place */
+  /** `place` of the source. */
   place?: string | undefined;
   name: string;
 }

@@ -33,7 +33,7 @@ export interface RequestOptions extends CallOptions {
   expiresAt?: Date | undefined;
   /** Maximum number of files. */
   files: number;
-  /** Maximum number of bytes of all files. */
+  /** Maximum size of all files in bytes. */
   size: number;
 }
 

@@ -23,7 +23,7 @@ export interface Letter {
   title: string;
   /** Bytes of all files. */
   size: number;
-  /** Time of writing by the owner's clock, in milliseconds since 1970. */
+  /** When the letter was written, by the owner's clock, in milliseconds since 1970. */
   made: number;
 }
 

@@ -59,7 +59,7 @@ async function digestOf(engine: Engine, header: Bytes): Promise<Bytes> {
   return (await engine.sha256(header)).slice(0, DIGEST);
 }
 
-/** Makes a link. Draws random bytes in this order: secret, salt (with a passphrase), seal. @public */
+/** Creates a link. Draws random bytes in this order: secret, salt (with a passphrase), seal. @public */
 export async function sealLink(
   engine: Engine,
   content: ShareContent,

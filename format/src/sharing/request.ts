@@ -59,7 +59,7 @@ export async function ownRequestKeys(engine: Engine, master: Bytes, id: string):
   return { secret: derived.slice(0, KEY), psk: derived.slice(KEY) };
 }
 
-/** Makes the header for visitors and the key in the link. Draws random bytes only to seal a note. @public */
+/** Creates the header for visitors and the key in the link. Draws random bytes only to seal a note. @public */
 export async function sealRequest(
   engine: Engine,
   { secret, psk }: OwnRequestKeys,

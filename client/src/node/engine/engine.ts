@@ -30,13 +30,13 @@ import { createWorkers } from './workers.ts';
 
 export interface NodeEngineOptions {
   threads?: number | undefined;
-  /** The worker's script, for programs packed into one file. */
+  /** URL of the worker script, for programs bundled into one file. */
   worker?: URL | undefined;
 }
 
 /** @public */
 export interface NodeEngine extends Engine {
-  /** Ends the worker threads. */
+  /** Stops the worker threads. */
   close(): Promise<void>;
 }
 

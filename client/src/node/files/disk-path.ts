@@ -33,7 +33,7 @@ export function pathText(bytes: Uint8Array): string {
 /** Converts a path from a person or from Node, which was decoded as plain UTF-8. @public */
 export const givenPath = (path: string) => (RAW.test(path) ? pathText(Buffer.from(path)) : path);
 
-/** Encodes a path for the system. @public */
+/** Encodes a path for calls to the file system. @public */
 export function diskPath(path: string): string | Buffer {
   if (!RAW.test(path) || process.platform === 'win32') return path;
   const parts = path.split(/([\uef80-\uefff])/).map((part) => {

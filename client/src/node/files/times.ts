@@ -49,7 +49,7 @@ function loadCalls(): Calls | null {
 const NO_FOLLOW = process.platform === 'darwin' ? 0x20 : 0x100;
 const THIS_FOLDER = process.platform === 'darwin' ? -2 : -100;
 
-/** Two `struct timespec`: last access (now) and last modification. */
+/** Returns two `struct timespec`: last access (now) and last modification. */
 function timespecs({ mtime = 0, nanos = 0 }: KeptTime): Uint8Array {
   const pairs = [BigInt(Date.now()) * 1_000_000n, BigInt(mtime) * 1_000_000n + BigInt(nanos)].flatMap(
     (time) => {

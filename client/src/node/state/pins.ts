@@ -69,7 +69,7 @@ export function filePins(folder: string, server: string, onDamaged?: (path: stri
       return {
         load: own,
         async save({ serviceId, rev, digest, profile, master }) {
-          // Another process may have seen a later bag in the meantime.
+          // Another process may have saved a later bag in the meantime.
           if (((await own())?.rev ?? 0) > rev) return;
           await writeAtomic(path, lineOf({ server, username, serviceId, rev, digest, profile, master }));
         },

@@ -57,7 +57,7 @@ export function downloadLock(part: string): string {
   return createHash('sha256').update(`download\0${part}`).digest('hex');
 }
 
-/** Lists the unfinished downloads in a journal, of all accounts. @public */
+/** Lists the unfinished downloads of all accounts in a journal. @public */
 export async function unfinishedDownloads(journal: Journal): Promise<UnfinishedDownload[]> {
   const found: UnfinishedDownload[] = [];
   for (const key of (await journal.keys?.()) ?? []) {

@@ -174,7 +174,7 @@ function refuseExisting(target: string): void {
   if (lstatSync(diskPath(target), { throwIfNoEntry: false })) throw new TargetExistsError(target);
 }
 
-/** Returns true if another process has written the same file in the meantime. */
+/** Moves the part file to the target. Returns true if another process has written the same file in the meantime. */
 async function moveInPlace(
   remote: RemoteFile<ReadableHeader>,
   { path: part, fd }: PartFile,

@@ -9,7 +9,7 @@ import { describe } from './open-file.ts';
 /** One of several files with the same path. @public */
 export interface Version {
   entry: Entry;
-  /** Absent for files of other clients, and if there is a problem. */
+  /** Absent for files of other clients, or if there is a problem. */
   metadata?: Metadata;
   /** Why the version must not be used: it was changed, sealed with another key, or has a wrong name. */
   problem?: SzafaError;
@@ -18,7 +18,7 @@ export interface Version {
 const PARALLEL = 8;
 const DAY_MS = 86_400_000;
 
-/** Whether the upload time is in the future: a clock is wrong, here or on the uploading device. @public */
+/** Whether the upload time is in the future: the clock of this or the uploading device is wrong. @public */
 export function isAhead({ added }: Pick<Metadata, 'added'>, now = Date.now()): boolean {
   return added > now + DAY_MS;
 }
@@ -34,7 +34,7 @@ export async function versionsOf(
 ): Promise<Version[]> {
   const [only] = entries;
   if (only && entries.length === 1) {
-    // A shortcut for the usual case.
+    // Shortcut for the usual case.
     const one = await rank(context, only, signal);
     return one ? [one.version] : [];
   }

@@ -35,7 +35,7 @@ export function createDigests(
 
   const fetch = async (): Promise<Uint8Array> => {
     const list = await readList().catch((error: unknown) => {
-      // The server does not know the route.
+      // The server lacks the route.
       if (!hasStatus(error, 404, 405, 501)) throw error;
       return readAll();
     });

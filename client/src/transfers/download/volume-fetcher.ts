@@ -18,7 +18,7 @@ export interface ReadOptions {
   onBytes?: ((bytes: number) => void) | undefined;
 }
 
-/** @throws TamperedError at stage `record` if the server names another number of volumes */
+/** @throws TamperedError at stage `record` if the server reports another number of volumes */
 export function checkCount({ chunkCount }: Pick<VolumeBytes, 'chunkCount'>, { count }: Layout): void {
   if (chunkCount === count) return;
   throw new TamperedError('record', `the file has ${count} volumes, but the server says ${chunkCount}`);

@@ -30,7 +30,7 @@ export interface SealedFile {
   digests: Bytes[];
 }
 
-/** Orders the files of one path. */
+/** Fields that order the versions of a path. */
 export interface Age {
   gen: number;
   added: number;

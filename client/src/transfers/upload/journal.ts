@@ -43,14 +43,14 @@ export interface UploadState {
   transferId: string;
   /** Path on the server. */
   path: string;
-  /** Source.place */
+  /** `place` of the source. */
   place: string;
   fileId: Bytes;
   fileKey: Bytes;
-  /** Source.identity at the start. */
+  /** `identity` of the source when the upload started. */
   identity: string;
   layout: Layout;
-  /** Set if the header was sealed at the start. */
+  /** Set if the header was sealed when the upload started. */
   declared?: DeclaredHeader | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface UploadProgress {
   done: number;
   /** Bytes in whole volumes that the server has: an interrupted upload resumes there. */
   stored: number;
-  /** Undefined for a stream. */
+  /** Undefined for a stream, whose size is not known. */
   total: number | undefined;
 }
 
@@ -45,9 +45,9 @@ export interface UploadOptions {
   after?: number | undefined;
   /** Permission bits of the source; only 0o777 of them are stored. */
   mode?: number | undefined;
-  /** For a folder: setuid (4), setgid (2) and sticky (1). */
+  /** Folders only: setuid (4), setgid (2) and sticky (1). */
   special?: number | undefined;
-  /** The source has holes. */
+  /** Whether the source has holes. */
   sparse?: boolean | undefined;
   /** A random text, the same for all hard links of one file. */
   hardlink?: string | undefined;
@@ -85,7 +85,7 @@ export interface UploadResult {
   totalSha256: string;
   /** Bytes of the source that were stored. */
   size: number;
-  /** Whether the source has become longer since. */
+  /** Whether the source has grown since. */
   grown?: boolean | undefined;
   storedSize: number;
   volumes: number;

@@ -16,7 +16,7 @@ export class ProgressTracker {
     this.#onProgress = onProgress;
   }
 
-  /** Starts an attempt. */
+  /** Starts an attempt with the bytes that the server already has. */
   begin(stored: number): void {
     this.#moving.clear();
     this.#done = stored;

@@ -16,7 +16,7 @@ export interface Source extends ByteSource {
   begin?(): void;
   /** Reads exactly `length` bytes into memory that the caller may keep. @throws FileChangedError if the source has become shorter */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** @throws FileChangedError, with the kind of change, if the source has changed since it was opened */
+  /** @throws FileChangedError, with the kind of change, if the source has changed since `begin` or, without it, since it was opened */
   check(): Promise<void>;
   /** Whether the source with this identity may be the beginning of this one: the same file, but shorter. */
   extends?(identity: string): boolean;

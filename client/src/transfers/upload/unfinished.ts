@@ -6,7 +6,7 @@ import type { UploadContext } from './options.ts';
 
 /** Identifies an unfinished upload in the journal. @public */
 export interface UnfinishedUpload {
-  /** Source.place */
+  /** `place` of the source. */
   place?: string | undefined;
   path: string;
 }

@@ -57,7 +57,7 @@ export interface NameCipher {
   ctr(counter: Bytes, data: Bytes): MaybePromise<Bytes>;
 }
 
-/** SHA-256 in steps. @public */
+/** Incremental SHA-256. @public */
 export interface Hasher {
   update(data: Uint8Array): void;
   digest(): Bytes;

@@ -14,7 +14,7 @@ export interface Source extends ByteSource {
   readonly place?: string | undefined;
   /** Called when an upload starts: fixes size and identity. */
   begin?(): void;
-  /** Reads exactly `length` bytes into memory that the caller may keep. @throws FileChangedError if the source has become shorter */
+  /** Reads exactly `length` bytes into memory that the caller may keep. @throws FileChangedError if they can no longer be read */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** @throws FileChangedError, with the kind of change, if the source has changed since `begin` or, without it, since it was opened */
   check(): Promise<void>;

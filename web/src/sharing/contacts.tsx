@@ -1,4 +1,4 @@
-/** Fingerprints: one's own, to be read out, and those of contacts, to be compared. Only here can changed keys be accepted. */
+/** Shows the account's own fingerprint and those of contacts. Changed keys can be accepted only here. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { requireSignedIn, StatusLine } from '../accounts/fold.tsx';
@@ -16,7 +16,7 @@ import { received } from './received.ts';
 import { here, words as sharing } from './text/index.ts';
 
 const words = sharing.contacts;
-/** A fingerprint as people type it, with spaces. */
+/** Enough for a fingerprint typed with spaces. */
 const TYPED_CHARS = 200;
 const NAME_FAULTS = { 'no-contact': 'contact', 'own-account': 'contact', name: 'contact', rule: 'contact' };
 
@@ -29,7 +29,7 @@ interface ContactFormProps {
   onDone(contact: ContactRow): void;
 }
 
-/** The form goes when it is done: if it has the focus, or its button had it, the focus goes to what is around it. */
+/** The form disappears when it is done. If it had the focus, the focus moves to the element around it. */
 function useDone(onDone: ContactFormProps['onDone']) {
   const place = useRef<HTMLDivElement>(null);
   const done: ContactFormProps['onDone'] = (contact) => {
@@ -38,7 +38,7 @@ function useDone(onDone: ContactFormProps['onDone']) {
     const focused = document.activeElement;
     const isLost = focused === null || focused === document.body || form?.contains(focused);
     onDone(contact);
-    // Not if the dialog was closed in the meantime, or somebody types elsewhere by now.
+    // Leave the focus alone if the dialog was closed, or if the user is typing elsewhere by now.
     if (!around || !isLost) return;
     around.tabIndex = -1;
     around.focus();
@@ -60,7 +60,7 @@ export function MarkVerified({ contact, onDone }: ContactFormProps) {
   );
 }
 
-/** Accepts changed keys if their fingerprint is the one that their owner reads out. */
+/** Accepts changed keys if the user enters their fingerprint, as the owner reads it out. */
 function AcceptKeys({ contact: { username }, onDone }: ContactFormProps) {
   const typed = useSignal('');
   const { place, done } = useDone(onDone);
@@ -126,13 +126,13 @@ function FindContact({ onFound }: { onFound(contact: ContactRow): void }) {
   );
 }
 
-/** Puts a contact first, in place of what was known about it before. */
+/** Puts a contact first, and replaces its previous row. */
 function putFirst(all: Signal<ContactRow[] | null>, contact: ContactRow): void {
   const others = (all.value ?? []).filter(({ username }) => username !== contact.username);
   all.value = [contact, ...others];
 }
 
-/** `username`: the contact to show first. */
+/** `username` is the contact to look up and show first. */
 export function Contacts({ username }: { username?: string | undefined }) {
   const own = useSignal('');
   const all = useSignal<ContactRow[] | null>(null);

@@ -8,7 +8,7 @@ import { notify, notifyError } from '../core/notices.ts';
 import { text } from '../core/text/index.ts';
 import { remoteList } from './remote-list.ts';
 
-/** Whether this server lets its accounts share. */
+/** Whether sharing is turned on at this server. */
 export const offersLinks = signal(false);
 
 export const links = remoteList({
@@ -41,7 +41,7 @@ async function askServer(): Promise<void> {
   try {
     offersLinks.value = await call('offersLinks');
   } catch {
-    // Asked again when the server is back.
+    // Ignored: the page asks again when the server can be reached.
   }
 }
 

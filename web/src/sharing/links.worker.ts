@@ -1,4 +1,4 @@
-/** Files of the account that are shared, by a link or with an account. */
+/** Shares files of the account, by a link or with another account. */
 import {
   type Folder,
   freePath,
@@ -13,7 +13,7 @@ import type { ContactRow, LinkOptions, NewLink } from '../core/bridge/calls.ts';
 import { drawQr } from '../core/qr-picture.worker.ts';
 import { contactRow } from './received.worker.ts';
 
-/** The files of a folder under this name, and markers for its empty folders. */
+/** Yields the files of a folder, and markers for its empty folders, with paths below `name`. */
 function* itemsIn(tree: Tree, folder: Folder, name: string): Generator<ShareItem> {
   const below = (path: string) => name + path.slice(folder.path.length);
   for (const { path, folders, files, markers } of tree.foldersWithin(folder)) {
@@ -23,9 +23,9 @@ function* itemsIn(tree: Tree, folder: Folder, name: string): Generator<ShareItem
   }
 }
 
-/** What recipients get of these paths: names only, with a number where two are the same. The folders above stay private. */
+/** Returns the files at these paths, named without the folders above, which stay private. Equal names get numbers. */
 export function shareItems({ tree }: { tree: Tree }, paths: readonly string[]): ShareItem[] {
-  // A file may have been chosen together with its folder.
+  // A file may be selected together with its folder.
   const isInside = (path: string) =>
     paths.some((one) => one.endsWith('/') && one !== path && path.startsWith(one));
   const names = new Set<string>();

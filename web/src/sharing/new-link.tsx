@@ -1,4 +1,4 @@
-/** What the dialogs for links and for file requests have in common: when a link expires, its note, and the link itself. */
+/** Common parts of the dialogs for links and file requests. */
 import type { ComponentChildren } from 'preact';
 import type { NewLink } from '../core/bridge/calls.ts';
 import { Button } from '../core/controls/controls.tsx';
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 export type Expiry = '1' | '7' | '30' | '365' | 'never';
 
-/** When a link made now expires. */
+/** Returns when a link created now expires. */
 export const expiresIn = (days: Exclude<Expiry, 'never'>) => Date.now() + Number(days) * DAY_MS;
 
 export const noteOf = (typed: string) => (typed.trim() === '' ? {} : { note: typed.trim() });
@@ -25,13 +25,13 @@ export function CloseFoot({ onClose }: { onClose(): void }) {
 
 interface NewLinkViewProps {
   made: NewLink;
-  /** Actions. */
+  /** Says what the link gives access to. */
   what: string;
   children: ComponentChildren;
   onClose(): void;
 }
 
-/** A link that was just created: to copy or to scan. */
+/** Shows a new link, to be copied or scanned. */
 export function NewLinkView({ made, what, children, onClose }: NewLinkViewProps) {
   return (
     <>

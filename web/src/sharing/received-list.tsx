@@ -1,4 +1,4 @@
-/** What other accounts share with this one. What is wrong with one share is shown there, and does not affect the others. */
+/** The list of shares from other accounts. A problem with one share shows in its row and does not affect the others. */
 import type { ReceivedRow, SharedFiles } from '../core/bridge/calls.ts';
 import type { Fault } from '../core/bridge/messages.ts';
 import { Button, IconButton, Spinner } from '../core/controls/controls.tsx';

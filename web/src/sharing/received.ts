@@ -1,4 +1,4 @@
-/** What other accounts share with this one. */
+/** Shares from other accounts. */
 import { effect, signal } from '@preact/signals';
 import { phase } from '../accounts/session.ts';
 import type { SharedFiles } from '../core/bridge/calls.ts';
@@ -13,7 +13,7 @@ export const received = remoteList({
   search: (all, fits) => all.filter(({ from, title }) => fits(title) || fits(from)),
 });
 
-/** The files of unfolded shares, by id, or why they cannot be shown; null while they are read. */
+/** The expanded shares by id: their files, or why they cannot be shown; null while loading. */
 export const openShares = signal<ReadonlyMap<string, SharedFiles | Fault | null>>(new Map());
 
 function setShare(id: string, content: SharedFiles | Fault | null): void {

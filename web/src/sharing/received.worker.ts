@@ -1,4 +1,4 @@
-/** What other accounts share with this one, and the keys of those accounts. */
+/** Shares from other accounts, and the keys of those accounts. */
 import { type Contact, newTicket, type ReceivedShare, type Szafa, SzafaError } from '@szafa/client';
 import { requireSameAccount } from '../accounts/same-account.worker.ts';
 import type { ContactRow, ReceivedRow, SharedFiles } from '../core/bridge/calls.ts';
@@ -7,10 +7,10 @@ import { forPage } from '../core/for-page.worker.ts';
 import type { FileOpener, ReadableFile } from '../transfers/file-opener.worker.ts';
 import { SharedDownload, sharedFiles } from './shared-files.worker.ts';
 
-/** Between the id of a share and the number of a file in it. Ids of own files do not contain it. */
+/** Separates the id of a share from the number of a file in it. Ids of the account's own files never contain it. */
 const SEPARATOR = '/';
 
-/** Leaves out the fingerprint of changed keys: copied from the page, it would prove nothing. */
+/** Leaves out the fingerprint of changed keys: the user must get it from the owner, and not copy it from the page. */
 export function contactRow({ username, state, fingerprint }: Contact): ContactRow {
   return { username, state, ...(state !== 'changed' && { fingerprint }) };
 }
@@ -19,7 +19,7 @@ export class ReceivedShares implements FileOpener {
   readonly #szafa: () => Szafa;
   #shares = new Map<string, ReceivedShare>();
   readonly #downloads = new Map<string, SharedDownload>();
-  /** Names that were looked up in this session. */
+  /** Usernames that were looked up in this session. */
   readonly #lookedUp = new Set<string>();
 
   constructor(szafa: () => Szafa) {
@@ -40,7 +40,7 @@ export class ReceivedShares implements FileOpener {
     return shares.map(forPage);
   }
 
-  /** Opens a share as it was listed: otherwise the server could put anything in its place. */
+  /** Opens the share that was listed: looked up again by id, the server could substitute another one. */
   async files(id: string): Promise<SharedFiles> {
     const share = this.#shares.get(id);
     if (!share) throw new SzafaError('gone', 'this share is not in the list any more');
@@ -94,7 +94,7 @@ export class ReceivedShares implements FileOpener {
   }
 }
 
-/** Opens own and received files, told apart by their ids. */
+/** Opens the account's own files and received ones. Their ids tell them apart. */
 export function ownOrReceived(own: FileOpener, received: FileOpener): FileOpener {
   const openerOf = (fileId: string) => (fileId.includes(SEPARATOR) ? received : own);
   return {

@@ -8,12 +8,12 @@ import { here } from './text/index.ts';
 
 interface RemoteListViewProps<T> {
   list: RemoteList<T[]>;
-  /** Shown while the list is empty; not at all if something else is shown beside it. */
+  /** Shown if the list is empty; null if something else is shown beside the list. */
   empty: { icon: IconName; title: string; body: string } | null;
   children(rows: T[]): ComponentChildren;
 }
 
-/** The rows of a remote list, or why there are none. */
+/** Shows the rows of a remote list, or why there are none. */
 export function RemoteListView<T>({ list, empty, children }: RemoteListViewProps<T>) {
   const rows = list.shown.value;
   if (!rows && list.fault.value) {

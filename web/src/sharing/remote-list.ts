@@ -1,4 +1,4 @@
-/** A list that the worker reads for one place of the page: links, received shares, file requests. */
+/** A list that the page reads from the server while one place is shown: links, received shares, file requests. */
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import { account, phase } from '../accounts/session.ts';
 import type { Fault } from '../core/bridge/messages.ts';
@@ -10,19 +10,19 @@ import type { Place } from '../files/address.ts';
 import { filter, place } from '../files/file-list.ts';
 
 export interface RemoteList<T> {
-  /** Only what matches the search; null until it was read. */
+  /** The rows that match the search; null until the list was read. */
   shown: ReadonlySignal<T | null>;
-  /** Why nothing could be read. */
+  /** Why the list could not be read. */
   fault: ReadonlySignal<Fault | null>;
   read(): Promise<void>;
 }
 
 interface ListOptions<T> {
-  /** The list is read when somebody comes to this place, or back to it. */
+  /** The list is read each time the user goes to this place. */
   at: Place['at'];
   load(): Promise<T>;
   search(all: T, fits: (text: string) => boolean): T;
-  /** Reads signals whose changes also make the list old; false: not now. */
+  /** Changes of the signals that it reads make the page read the list again. Returns false to skip that. */
   isOld?(): boolean;
 }
 
@@ -39,7 +39,7 @@ export function remoteList<T>({ at, load, search, isOld = () => true }: ListOpti
       all.value = found;
     } catch (error) {
       if (account.peek() !== who) return;
-      // A list that was read before stays, with a notice that it may be old.
+      // Keep a list that was read before, and notify that it may be outdated.
       if (all.value) notifyError(error);
       else fault.value = faultOf(error);
     }

@@ -1,4 +1,4 @@
-/** Creates a link by which others send files, and shows it. */
+/** Creates and shows a link that others can use to send files. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { limits } from '@szafa/protocol';
@@ -16,7 +16,7 @@ import { words as sharing } from './text/index.ts';
 
 const words = sharing.requests;
 const GIB = 2 ** 30;
-/** The same defaults as the command has. */
+/** The same defaults as in the CLI. */
 const DEFAULTS = { files: '100', size: '10' };
 const MOST_GIB = 10_000;
 const NOTE_CHARS = 700;

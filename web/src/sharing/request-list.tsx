@@ -1,4 +1,4 @@
-/** File requests of the account, and the deliveries that came by them, which are no files before they are saved. */
+/** The file requests of the account and their deliveries, which become files only when they are saved. */
 import { useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import type { DeliveryRow, RequestRow } from '../core/bridge/calls.ts';
@@ -58,7 +58,7 @@ function Request({ request }: { request: RequestRow }) {
 function Delivery({ delivery }: { delivery: DeliveryRow }) {
   const choosing = useSignal(false);
   const { name, size, createdAt, folder, problem } = delivery;
-  // The server failed to send it, which says nothing about the file: it must not be offered for deletion.
+  // The server failed to send the delivery. The file may be fine, so the row must not offer to delete it.
   const isUnread = problem?.code === 'api';
   const close = setTo(choosing, false);
   return (
@@ -107,7 +107,7 @@ function Delivery({ delivery }: { delivery: DeliveryRow }) {
 }
 
 function Deliveries({ all }: { all: DeliveryRow[] }) {
-  // Those whose request is unknown by now need a folder of their own.
+  // A delivery whose request is gone has no folder: the user must choose one.
   const placed = all.filter(({ folder, problem }) => folder !== undefined && !problem);
   return (
     <section>

@@ -1,4 +1,4 @@
-/** File requests of the account, and the deliveries that came by them. Loaded with the component that shows them. */
+/** The file requests of the account and their deliveries. Loaded with the component that shows them. */
 import { signal } from '@preact/signals';
 import type { DeliveryRow, RequestRow } from '../core/bridge/calls.ts';
 import { call } from '../core/call.ts';
@@ -17,7 +17,7 @@ export const requests = remoteList({
     requests: all.requests.filter(({ folder }) => fits(folder)),
     deliveries: all.deliveries.filter(({ name }) => fits(name)),
   }),
-  // A delivery is a change of the account, after which the file list is read again.
+  // A new delivery changes the account's revision, so the page reads `items` again.
   isOld: () => items.value !== undefined && !working.peek(),
 });
 
@@ -42,14 +42,14 @@ async function change(work: () => Promise<string>): Promise<void> {
   working.value = false;
 }
 
-/** Saves deliveries in this folder, or in those of their requests. */
+/** Saves deliveries in `folder`, or in the folder of each request if null. */
 export function saveDeliveries(deliveries: readonly DeliveryRow[], folder: string | null): Promise<void> {
   const ids = deliveries.map(({ fileId }) => fileId);
   return change(async () => {
     try {
       return words.requests.saved((await call('saveDeliveries', ids, folder)).length);
     } finally {
-      // Some may be files now although one was refused.
+      // After a failure, some deliveries may have been saved already.
       await changed();
     }
   });

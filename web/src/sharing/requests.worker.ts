@@ -1,4 +1,4 @@
-/** File requests of the account, and their deliveries. */
+/** The file requests of the account and their deliveries. */
 import { type Delivery, type Szafa, SzafaError } from '@szafa/client';
 import { requireSameAccount } from '../accounts/same-account.worker.ts';
 import type { NewLink, RequestLists, RequestOptions } from '../core/bridge/calls.ts';
@@ -7,7 +7,7 @@ import { drawQr } from '../core/qr-picture.worker.ts';
 
 export class Requests {
   readonly #szafa: () => Szafa;
-  /** As they were listed last. */
+  /** The deliveries of the last listing, by file id. */
   #deliveries = new Map<string, Delivery>();
 
   constructor(szafa: () => Szafa) {
@@ -40,7 +40,7 @@ export class Requests {
     return found;
   }
 
-  /** One after the other, so that two of the same name get two numbers. */
+  /** Saves deliveries one after the other, so that two with the same name get different paths. */
   async save(fileIds: string[], folder: string | null): Promise<string[]> {
     const szafa = this.#szafa();
     const wanted = fileIds.map((fileId) => this.#listed(fileId));

@@ -1,4 +1,4 @@
-/** Shares files and folders as they are now: by a link, which is then shown, or with an account. */
+/** Shares the current versions of files and folders, by a link or with an account. */
 import { type Signal, useSignal } from '@preact/signals';
 import { displayName } from '@szafa/client';
 import { limits } from '@szafa/protocol';
@@ -22,19 +22,19 @@ const { give } = sharing;
 const TITLE_NAMES = 3;
 const NOTE_CHARS = 2_000;
 
-/** Faults that are about the name of the account. */
+/** Error codes that belong to the field with the username. */
 const NAME_FAULTS = Object.fromEntries(
   ['no-contact', 'own-account', 'contact-changed', 'name', 'rule'].map((code) => [code, 'account']),
 );
 
-/** The whole path of a single row is only for the owner's own list. */
+/** Pass `whole` only for the owner's own list: recipients must not see the full path. */
 function titleOf(rows: readonly Row[], whole: boolean): string {
   if (rows.length === 1) return whole ? displayName(rows[0]!.path) : rows[0]!.name;
   const names = rows.slice(0, TITLE_NAMES).map(({ name }) => name);
   return `${names.join(', ')}${rows.length > TITLE_NAMES ? ', …' : ''}`;
 }
 
-/** After sharing with an account: whose keys were used. */
+/** Shows, after sharing with an account, which keys were used. */
 function ShareDone({ contact }: { contact: Signal<ContactRow | null> }) {
   const { username, state, fingerprint } = contact.value!;
   return (
@@ -71,7 +71,7 @@ function KeysChanged({ username }: { username: string }) {
 export function ShareDialog({ rows }: { rows: Row[] }) {
   const way = useSignal<'link' | 'account'>('link');
   const username = useSignal('');
-  /** The name of the last attempt: the field may hold another one by now. */
+  /** The username of the last attempt. The field may contain another one by now. */
   const tried = useSignal('');
   const contact = useSignal<ContactRow | null>(null);
   const expiry = useSignal<Expiry>('7');

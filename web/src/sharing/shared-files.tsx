@@ -1,4 +1,4 @@
-/** The list of shared files: each can be previewed and saved, all of them as one zip. */
+/** The list of shared files. Each can be previewed and downloaded, and all of them as one zip. */
 
 import { useSignal } from '@preact/signals';
 import { displayName, parentOf, safeSegments } from '@szafa/client';
@@ -13,12 +13,12 @@ import { Preview } from '../files/preview/preview.tsx';
 import { download, saveZip } from '../transfers/downloads.ts';
 import { words } from './text/visitor.ts';
 
-/** More rows are drawn on request. */
+/** Number of rows shown at first, and added by each click on "more". */
 const ROWS = 300;
 
 export const isReadable = ({ missing, isFolder, isLink }: SharedItem) => !missing && !isFolder && !isLink;
 
-/** The one folder that all of it is in, or ''. */
+/** Returns the name of the top folder that contains all items, or ''. */
 export function topOf(items: readonly SharedItem[]): string {
   const [first = ''] = items[0]?.path.split('/') ?? [];
   return items.every(({ path }) => path.startsWith(`${first}/`)) ? first : '';

@@ -4,9 +4,9 @@ import type { SharedFiles, SharedItem } from '../core/bridge/calls.ts';
 import { withoutSlashes } from '../core/bridge/paths.ts';
 import type { ReadableFile } from '../transfers/file-opener.worker.ts';
 
-/** A ticket reads for a day; taken again before that it is the same one, and after that a new one. */
+/** A ticket is taken again after this time. Within a day that is the same download; later it counts as a new one. */
 const TICKET_MS = 3_600_000;
-/** A ticket is renewed this long before it ends, for downloads that start with it. */
+/** A ticket is renewed this long before it expires, so that a download does not start with an expiring one. */
 const SPARE_MS = 60_000;
 
 function itemOf(file: VisitedFile, idOf: (number: number) => string): SharedItem {
@@ -26,12 +26,12 @@ function itemOf(file: VisitedFile, idOf: (number: number) => string): SharedItem
   };
 }
 
-/** As the page lists them; `idOf` says what it calls each. */
+/** Returns the files for the page. `idOf` makes their ids from their numbers. */
 export function sharedFiles({ files, note }: OpenedLink, idOf: (number: number) => string): SharedFiles {
   return { items: files.map((file) => itemOf(file, idOf)), ...(note !== undefined && { note }) };
 }
 
-/** One download of a share: the first preview or download of a file counts, all further ones are part of it. */
+/** One download of a share. It begins with the first preview or download of a file; all further ones belong to it. */
 export class SharedDownload {
   readonly #opened: OpenedLink;
   readonly #ticket: string;
@@ -52,7 +52,7 @@ export class SharedDownload {
     const taking = { until: performance.now() + TICKET_MS, done: this.#opened.take(this.#ticket) };
     this.#taken = taking;
     try {
-      // A ticket taken before a reload ends earlier.
+      // A ticket that was first taken before a reload expires earlier.
       const left = (await taking.done).getTime() - Date.now() - SPARE_MS;
       taking.until = Math.min(taking.until, performance.now() + left);
     } catch (error) {

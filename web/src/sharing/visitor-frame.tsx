@@ -1,4 +1,4 @@
-/** Common parts of the pages for visitors. */
+/** Common parts of the pages behind links and file requests. */
 import type { Fault } from '../core/bridge/messages.ts';
 import { Button, EmptyState } from '../core/controls/controls.tsx';
 import { Icon } from '../core/controls/icon.tsx';
@@ -15,7 +15,7 @@ export function VisitorHead({ title }: { title: string }) {
   );
 }
 
-/** How far the page can be trusted, and in which language. */
+/** Explains how far the page can be trusted, and lets the visitor choose the language. */
 export function VisitorFoot({ lines }: { lines: readonly string[] }) {
   return (
     <footer class="visitor-foot">
@@ -27,7 +27,7 @@ export function VisitorFoot({ lines }: { lines: readonly string[] }) {
   );
 }
 
-/** Why the link opens nothing, and what can be done. */
+/** Explains why the link cannot be opened and what to do. */
 export function LinkFailed({ fault, onRetry }: { fault: Fault; onRetry(): void }) {
   const known = aboutLink(fault);
   return (

@@ -1,4 +1,4 @@
-/** Words for what accounts share with each other, in the language of the page. Few visits need them: they come with their parts. */
+/** The text for sharing with accounts and for file requests, in the language of the page. */
 import type { Fault } from '../../core/bridge/messages.ts';
 import { explain, wordsIn } from '../../core/text/index.ts';
 import { en, type SharingWords } from './en.ts';
@@ -8,10 +8,10 @@ const BROKEN = new Set(['tampered', 'keys', 'link']);
 
 export const words: SharingWords = wordsIn({ en, pl });
 
-/** What the failures of accounts that share mean. */
+/** Messages by HTTP status or error code, for calls about sharing. */
 export const here = (): Record<number | string, string> => ({ ...words.codes, 429: words.tooOften });
 
-/** Of a share that opens nothing. */
+/** Explains why a received share cannot be opened. */
 export function explainShare(from: string, fault: Fault): string {
   const { code, stage = '' } = fault;
   const { received } = words;
@@ -19,6 +19,6 @@ export function explainShare(from: string, fault: Fault): string {
   if (code === 'unsupported') return received.unsupported;
   if (code === 'link-over')
     return stage in received.over ? received.over[stage as keyof typeof received.over] : received.over.ended;
-  // A letter, keys or a list of files that nobody could have made who is who they say.
+  // BROKEN: the letter, the keys or the list of files cannot come from the account that is named as the sender.
   return BROKEN.has(code) ? received.broken(from) : explain(fault, here());
 }

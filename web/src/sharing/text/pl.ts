@@ -1,4 +1,4 @@
-/** Polish text, in the shape of the English one. */
+/** Polish text for sharing and file requests, in the same order as the English one. */
 import type { Tools } from '../../core/text/language.ts';
 import type { SharingWords } from './en.ts';
 

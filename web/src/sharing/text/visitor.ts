@@ -1,4 +1,4 @@
-/** Text about shared files, in both languages, that the first load of the app does not need. */
+/** Text about shared files in all languages, kept out of the app's first load. */
 import { wordsIn } from '../../core/text/index.ts';
 import type { Tools } from '../../core/text/language.ts';
 

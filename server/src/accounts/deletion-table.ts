@@ -43,7 +43,7 @@ export class DeletionsTable extends Queries {
       await endSessions(tx, username);
       await endRecoveries(tx, row.account_id);
       await removePasskeys(tx, row.account_id);
-      // The document of a deleted account is removed when it is next written.
+      // Makes the sweeper remove the account's document.
       await markAccountStale(tx, username);
       await recordAudit(tx, { at: now, actor, account: username, action: 'deleted', detail: row.account_id });
       return row;

@@ -1,11 +1,11 @@
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 
-/** Volumes in a row, one bit each. */
+/** Volumes per row, one bit each. */
 const BLOCK = 32;
 
 /**
- * Volumes that a store that lists slowly has received. A volume may be missing here; one that is recorded stays valid as long as its
- * group exists, unless fsck withdraws it.
+ * Received volumes, for stores that list slowly. A received volume may be missing here. A recorded one stays valid as long as
+ * its group exists, unless fsck withdraws it.
  */
 export class ReceivedVolumesTable extends Queries {
   async add(fileId: string, numbers: Iterable<number>): Promise<void> {
@@ -14,7 +14,7 @@ export class ReceivedVolumesTable extends Queries {
       const block = Math.floor(idx / BLOCK);
       blocks.set(block, (blocks.get(block) ?? 0) + 2 ** (idx % BLOCK));
     }
-    // In ascending order, so that two processes cannot wait for each other.
+    // In ascending order to avoid deadlocks between processes.
     for (const [block, bitmap] of [...blocks].sort(([a], [b]) => a - b)) {
       const text = `INSERT INTO received_volumes (file_id, block, bitmap) VALUES (?, ?, ?)
         ON CONFLICT (file_id, block) DO UPDATE SET bitmap = received_volumes.bitmap | excluded.bitmap`;
@@ -22,7 +22,7 @@ export class ReceivedVolumesTable extends Queries {
     }
   }
 
-  /** Forgets volumes that have to be sent again. */
+  /** Forgets volumes that must be sent again. */
   async remove(fileId: string, numbers: Iterable<number>): Promise<void> {
     for (const idx of numbers) {
       const bit = 2 ** (idx % BLOCK);
@@ -44,7 +44,7 @@ export class ReceivedVolumesTable extends Queries {
     return numbers;
   }
 
-  /** Deletes the rows of transfers that are complete or do not exist. */
+  /** Deletes the rows of transfers that are complete or no longer exist. */
   async expire(): Promise<void> {
     const text = `DELETE FROM received_volumes WHERE NOT EXISTS (SELECT 1 FROM transfers t
         WHERE t.file_id = received_volumes.file_id AND t.status IN ('uploading', 'storing', 'failed'))`;

@@ -6,23 +6,23 @@ import type { Body } from '../platform/volumes/body.ts';
 import { transferGone } from './refusals.ts';
 import type { TransferRow } from './transfer-rows.ts';
 
-/** Volumes are recorded together, this many milliseconds after the first. */
+/** Volumes are recorded together, this many milliseconds after the first one. */
 const GATHER_MS = 20;
-/** If more volumes than this are not recorded, the store is listed instead of asked for each. */
+/** If more volumes than this are unrecorded, the store is listed instead of being asked for each one. */
 const MAX_LOOKUPS = 64;
 const LOOKUPS_AT_ONCE = 8;
 
 /**
- * Puts volumes into the store. If the store lists slowly, it also records them in the database, so that complete need not list ten
- * thousand names. A record is written after the response and may be lost: the store decides.
+ * Puts volumes into the store. If the store lists slowly, also records them in the database, so that complete need not list
+ * ten thousand names. A record is written after the response and may be lost, so the store has the final word.
  */
 export class ReceivedVolumes extends Service<Uses<'metadata' | 'volumes'>> {
   #unwritten = new Map<string, number[]>();
-  /** Until the volumes that are being gathered have been written. */
+  /** Settles when the volumes being gathered have been written. */
   #gathering: Promise<void> | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** When it resolves, the verified bytes are durable. */
+  /** Stores a volume. When this resolves, the verified bytes are durable. */
   async put(fileId: string, volume: Volume, body: Body): Promise<void> {
     await this.deps.volumes.put(fileId, volume, body).catch(transferGone);
     if (!this.deps.volumes.listsSlowly) return;
@@ -32,7 +32,7 @@ export class ReceivedVolumes extends Service<Uses<'metadata' | 'volumes'>> {
     this.#gathering ??= this.#gather();
   }
 
-  /** True if every volume has been received; if false, list the store. */
+  /** Returns true if every volume has been received. False means unknown: list the store. */
   async hasAll({ file_id, chunk_count }: TransferRow): Promise<boolean> {
     if (!this.deps.volumes.listsSlowly) return false;
     await (this.#gathering ?? this.#writing);
@@ -62,7 +62,7 @@ export class ReceivedVolumes extends Service<Uses<'metadata' | 'volumes'>> {
 
   async #write(received: Map<string, number[]>): Promise<void> {
     for (const [fileId, numbers] of received) {
-      // Without these rows complete only takes longer.
+      // Without these rows, complete only takes longer.
       await this.deps.metadata.receivedVolumes.add(fileId, numbers).catch(() => undefined);
     }
   }

@@ -14,7 +14,7 @@ export const tooManyOpen = () =>
     OPEN_RETRY_SECONDS,
   );
 
-/** The transfer was cancelled or expired while a volume arrived. */
+/** Answers 404 if the transfer was cancelled or expired while a volume arrived. */
 export function transferGone(error: unknown): never {
   throw error instanceof GroupGone ? unknownTransfer() : error;
 }

@@ -1,4 +1,7 @@
-/** Beyond the specification: files of one volume, sent in one request, alone or in a batch. Repeating a request returns the same files. */
+/**
+ * Beyond the specification: files of one volume, sent in one request, alone or in a batch. A repeated request returns the
+ * same files.
+ */
 import { checkFile, type NewTransfer, RuleError, type SentInit, type Volume } from '@szafa/protocol';
 import { toManifest } from '../files/manifest.ts';
 import type { Uses } from '../parts.ts';
@@ -14,15 +17,15 @@ import { refuseCreation, unknownTransfer, volumeNotStored } from './refusals.ts'
 import { type NewTransferIds, toTransfer } from './transfer-rows.ts';
 import { type Creator, creatorIds } from './transfers.ts';
 
-/** The sweeper removes a group without a record, but not this soon. */
+/** Safely less than the age at which the sweeper removes a group without a record. */
 const UNRECORDED_MS = 1_800_000;
-/** Files of a batch that are stored at once: while some wait for the disk, the next ones are read. */
+/** Files of a batch stored at the same time: while some wait for the disk, the next ones are read. */
 const AT_ONCE = 16;
 
 export interface SingleVolumeFile {
   /** Chosen by the client. */
   transferId: string;
-  /** Reads and checks the init; throws if it breaks a rule. */
+  /** Reads and validates the init; throws if it breaks a rule. */
   init: () => SentInit;
   /** Content-Length, if it was sent. */
   length: number | undefined;
@@ -31,13 +34,13 @@ export interface SingleVolumeFile {
 
 /** A file in a batch. */
 export interface BatchFile extends SingleVolumeFile {
-  /** Resolves when its body is next; until then nothing is reserved for it. */
+  /** Resolves when the body of this file is next; until then nothing is reserved for it. */
   turn: Promise<void>;
-  /** Reads the rest of its body, so that the next one can be read. */
+  /** Reads the rest of the body, so that the next file can be read. */
   skip(): Promise<void>;
 }
 
-/** In the store, but not yet in the database. */
+/** A file that is in the store but not yet in the database. */
 interface StoredFile {
   init: NewTransfer;
   ids: Required<NewTransferIds>;
@@ -53,8 +56,8 @@ export class SingleVolumeFiles extends Service<Uses<'metadata' | 'volumes' | 'sp
   }
 
   /**
-   * Receives a batch, one body after the other; `end` checks that no bytes follow. Returns the id of each file, or why it was refused. An
-   * error that does not concern a single file refuses them all.
+   * Receives a batch, one body after another; `end` checks that no bytes follow. Returns the id of each file, or the error
+   * that refused it. An error that does not concern a single file refuses the whole batch.
    */
   async receiveAll(
     files: BatchFile[],
@@ -120,7 +123,7 @@ export class SingleVolumeFiles extends Service<Uses<'metadata' | 'volumes' | 'sp
       throw new ApiError(409, 'the volume took too long to arrive');
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
     return metadata.transfers.createDone(files, quota).catch(async (error: unknown) => {
-      // The records may exist all the same, so the volumes stay, unless the account has been deleted.
+      // The records may exist nevertheless, so the volumes stay, unless the account has been deleted.
       if (error instanceof DetailError) await Promise.all(files.map((file) => this.#discard(file)));
       return volumeNotStored(error);
     });

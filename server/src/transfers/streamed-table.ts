@@ -9,18 +9,19 @@ import { findVolume, forgetVolumes, insertVolumes, listVolumes } from './volumes
 
 const INTO = 'INSERT INTO streamed_volumes (file_id, idx, size, sha256)';
 
-/** `known`: there is a volume of this number, or the transfer is not open; see `find`. */
+/** `known`: the transfer already has a volume with this number, or is not open; see `find`. */
 export type Recording = 'recorded' | 'known';
 
-/** `gaps`: not exactly the volumes 1 to `chunkCount` have been received. `other`: it was completed with other values. */
+/** `gaps`: the received volumes are not exactly 1 to `chunkCount`. `other`: the transfer was completed with other values. */
 export type CompletionRefusal = 'gaps' | 'other' | 'over quota';
 
 /**
- * Volumes of streamed transfers, whose digests come with the volumes. A volume has a row as soon as it is durable; these rows, not the
- * store, say what has been received. Complete turns them into the declaration that other transfers get from init.
+ * Volumes of streamed transfers, whose digests arrive with the volumes. A volume has a row as soon as it is durable; these
+ * rows, not the store, decide what has been received. Complete turns them into the declaration that other transfers get from
+ * init.
  */
 export class StreamedTable extends Queries {
-  /** Records a durable volume, if the transfer is open and has none of this number. */
+  /** Records a durable volume, if the transfer is open and has no volume with this number. */
   record(
     { transferId, fileId, streamed }: { transferId: string; fileId: string; streamed: Streamed },
     { idx, size, sha256 }: Volume,
@@ -29,10 +30,10 @@ export class StreamedTable extends Queries {
     if (streamed === 'sized') return this.#recordSized(transferId, { idx, size, sha256 });
     return this.sql
       .transaction<Recording>(async (tx) => {
-        // `claimQuota` locks the transfer first, too.
+        // Same lock order as `claimQuota`, which locks the transfer first.
         if (hasClaim) await lockTransfer(tx, transferId);
         const claimed = hasClaim ? await endClaim(tx, fileId, idx) : 0;
-        // Its length is not known in advance, so it counts as it grows.
+        // The length of the transfer is not known in advance, so it counts as it grows.
         const text = `UPDATE transfers SET chunk_count = chunk_count + 1, stored_size = stored_size + ?
           WHERE transfer_id = ? AND status = 'uploading' RETURNING transfer_id`;
         const [open] = await tx.execute(text, size - claimed, transferId);
@@ -50,7 +51,7 @@ export class StreamedTable extends Queries {
       .catch(rollbackReason<Recording>);
   }
 
-  /** One statement, and concurrent volumes of a transfer do not wait for each other. */
+  /** Uses one statement, so that concurrent volumes of a transfer do not wait for each other. */
   async #recordSized(transferId: string, { idx, size, sha256 }: Volume): Promise<Recording> {
     const text = `${INTO} SELECT file_id, CAST(? AS INTEGER), CAST(? AS BIGINT), CAST(? AS TEXT) FROM transfers
       WHERE transfer_id = ? AND status = 'uploading' ${this.sql.dialect.forShare}
@@ -59,7 +60,7 @@ export class StreamedTable extends Queries {
     return row ? 'recorded' : 'known';
   }
 
-  /** The volume of this number, as it was received or as complete has declared it. */
+  /** Returns the volume with this number, as received or as declared by complete. */
   async find(fileId: string, idx: number): Promise<Volume | undefined> {
     const text = 'SELECT idx, size, sha256 FROM streamed_volumes WHERE file_id = ? AND idx = ?';
     const [row] = await this.sql.query<Volume>(text, fileId, idx);
@@ -68,17 +69,17 @@ export class StreamedTable extends Queries {
     return specified?.sha256 === '' ? undefined : specified;
   }
 
-  /** The declared volumes of a transfer; of an open one, those received so far. */
+  /** Lists the declared volumes of a transfer; for an open streamed transfer, those received so far. */
   volumes(transfer: Pick<TransferRow, 'file_id' | 'status' | 'streamed'>): Promise<Volume[]> {
     return isStreaming(transfer) ? this.list(transfer.file_id) : listVolumes(this.sql, transfer.file_id);
   }
 
-  /** The received volumes of an open transfer, in order. */
+  /** Lists the received volumes of an open transfer, in order. */
   list(fileId: string): Promise<Volume[]> {
     return listReceived(this.sql, fileId);
   }
 
-  /** Whether the creator of a transfer has reached the limit of open volumes: their own, or `usual`. */
+  /** Whether the creator of a transfer has reached the limit of open volumes: the account's own, or `usual`. */
   async hasMaxOpenVolumes(transferId: string, usual: number): Promise<boolean> {
     const text = `SELECT ${OPEN} AS open, ${OWN_LIMITS} FROM transfers WHERE transfer_id = ?`;
     const [row] = await this.sql.query<{ open: string; own_volumes: number | null }>(text, transferId);
@@ -86,8 +87,9 @@ export class StreamedTable extends Queries {
   }
 
   /**
-   * Claims quota for a volume of a transfer of unknown length, before its body is read. The claim counts until the volume is recorded.
-   * There is one claim for each number, since only one volume of a number is recorded; after a crash the next upload of it takes it over.
+   * Claims quota for a volume of a transfer of unknown length, before its body is read. The claim counts until the volume is
+   * recorded. All uploads of the same volume number share one claim, since only one of them is recorded; after a crash, the
+   * next upload takes the claim over.
    */
   async claimQuota(
     transferId: string,
@@ -127,7 +129,7 @@ export class StreamedTable extends Queries {
     });
   }
 
-  /** After a start, when no volume is being sent. */
+  /** Releases all claims after a start, when no volume is being sent. */
   releaseAllClaims(): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const text = 'DELETE FROM streamed_claims RETURNING file_id, bytes';
@@ -136,7 +138,7 @@ export class StreamedTable extends Queries {
     });
   }
 
-  /** Deletes the row of a volume whose bytes are lost. False if the transfer is not open. */
+  /** Deletes the row of a volume whose bytes are lost. False if the transfer is no longer open. */
   withdraw(transferId: string, { idx, size, sha256 }: Volume): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const row = await lockTransfer(tx, transferId);
@@ -153,8 +155,8 @@ export class StreamedTable extends Queries {
   }
 
   /**
-   * `uploading` or `failed` -> `storing`, with the description of the file, if all volumes have been received. A repeated call with the
-   * same values returns the transfer as it is.
+   * Moves a transfer from `uploading` or `failed` to `storing` with the description of the file, if all volumes have been
+   * received. A repeated call with the same values returns the transfer unchanged.
    */
   beginStoring(
     transferId: string,
@@ -193,7 +195,7 @@ export class StreamedTable extends Queries {
   }
 }
 
-/** Declares the received volumes and returns their size; undefined if they are not exactly 1 to `chunkCount`. */
+/** Declares the received volumes and returns their total size; undefined if they are not exactly 1 to `chunkCount`. */
 async function declareReceived(
   tx: Sql,
   { file_id }: TransferRow,
@@ -206,13 +208,13 @@ async function declareReceived(
   return volumes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Identifies the values of a complete, whatever happens to the file later. */
+/** Identifies the values sent with complete, whatever happens to the file later. */
 export function completionDigest(file: StreamedFile): string {
   const values = [file.fileName, file.fileSize, file.totalSha256, file.chunkCount, file.encParams];
   return hash('sha256', JSON.stringify(values), 'base64url');
 }
 
-/** Inserts the volumes of another database, without its claims. */
+/** Inserts volumes copied from another database, without its claims. */
 export async function insertReceived(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
   let stored = 0;
   for (const { idx, size, sha256 } of volumes) {
@@ -234,13 +236,13 @@ async function addStored(tx: Sql, fileId: string, bytes: number): Promise<void> 
   await tx.execute(text, bytes, fileId);
 }
 
-/** Deletes the claim of a number and returns its bytes. */
+/** Deletes the claim for a volume number and returns its bytes. */
 async function endClaim(tx: Sql, fileId: string, idx: number): Promise<number> {
   const text = 'DELETE FROM streamed_claims WHERE file_id = ? AND idx = ? RETURNING bytes';
   const [claim] = await tx.execute<{ bytes: number }>(text, fileId, idx);
   return claim?.bytes ?? 0;
 }
 
-/** Whether it is a streamed transfer before its complete; afterwards it is like any other. */
+/** Whether a streamed transfer has not been completed yet; afterwards it is like any other transfer. */
 export const isStreaming = ({ status, streamed }: Pick<TransferRow, 'status' | 'streamed'>) =>
   streamed !== 'no' && status === 'uploading';

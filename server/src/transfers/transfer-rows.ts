@@ -6,12 +6,12 @@ export type TransferStatus = 'uploading' | 'storing' | 'done' | 'failed';
 
 export interface TransferRow {
   transfer_id: string;
-  /** Names the volume group from init on; becomes the file's id at complete. */
+  /** The id of the volume group from init on, and of the file after complete. */
   file_id: string;
   creator: string;
   /** The id of the session that called init; null for the system token. */
   creator_session: string | null;
-  /** Who called complete. */
+  /** The account that called complete. */
   owner: string | null;
   dir_id: number;
   status: TransferStatus;
@@ -19,14 +19,17 @@ export interface TransferRow {
   file_size: number;
   stored_size: number;
   total_sha256: string;
-  /** Of an open transfer of unknown length: how many have been received. */
+  /** For an open transfer of unknown length: the number of volumes received so far. */
   chunk_count: number;
   created_at: number;
   touched_at: number;
-  /** Empty once it is done: the file has them, and is deleted together with the transfer. */
+  /** Empty once the transfer is done: the file has them, and is deleted together with the transfer. */
   enc_params: string;
   streamed: Streamed;
-  /** Of a streamed transfer, `completionDigest` of its complete, by which a repeated complete is recognized after a rename of the file. */
+  /**
+   * For a streamed transfer: the `completionDigest` of its complete, which identifies a repeated complete even after the file
+   * was renamed.
+   */
   completion_digest: string | null;
 }
 
@@ -36,7 +39,7 @@ export interface NewTransferIds {
   creator: string;
   creatorSession?: string | null;
   now: number;
-  /** The creator's, which must exist; see `requireLiveAccount`. */
+  /** The creator's account, which must exist; see `requireLiveAccount`. */
   accountId?: string;
 }
 
@@ -71,12 +74,12 @@ export const TRANSFER_COLUMNS = [
 ] as const;
 export const COLUMNS = TRANSFER_COLUMNS.join(', ');
 
-/** Spelled as in the partial indexes, which are used only then. */
+/** Must be spelled as in the partial indexes, which are used only then. */
 export const NOT_DONE = "status <> 'done'";
 
-/** With `o` for the open transfers; see `parseOpenCounts`. */
+/** Here `o` is the open transfers; parsed by `parseOpenCounts`. */
 export const OPEN_COUNTS = "COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0)";
-/** How many transfers and volumes the creator of a row has open. Done ones are not read, so this stays fast. */
+/** Number of transfers and volumes that the creator of a row has open. Finished transfers are not read, so this stays fast. */
 export const OPEN = `(SELECT ${OPEN_COUNTS} FROM transfers o WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;
 
 export function parseOpenCounts(open: string): { transfers: number; volumes: number } {
@@ -90,7 +93,7 @@ export async function lockTransfer(tx: Sql, transferId: string): Promise<Transfe
   return row;
 }
 
-/** Returns the `returning` columns, whose parameters are `params`, or undefined if the id exists. */
+/** Inserts a transfer. Returns the `returning` columns, whose parameters are `params`, or undefined if the id exists. */
 export async function insertTransfer<Row = object>(
   tx: Sql,
   row: TransferRow,
@@ -106,7 +109,7 @@ export async function insertTransfer<Row = object>(
   return inserted;
 }
 
-/** Deletes the transfer that created a file; a clone has none. */
+/** Deletes the transfer that created a file; a clone has no transfer. */
 export async function removeTransferOf(tx: Sql, fileId: string): Promise<TransferRow | undefined> {
   const text = `DELETE FROM transfers WHERE file_id = ? RETURNING ${COLUMNS}`;
   const [row] = await tx.execute<TransferRow>(text, fileId);

@@ -42,7 +42,7 @@ const STATE_COLUMNS = [
   ...['file_id', 'status', 'chunk_count', 'touched_at', 'streamed', 'creator', 'creator_session', 'dir_id'],
 ] as const;
 export type TransferState = Pick<TransferRow, (typeof STATE_COLUMNS)[number]>;
-/** With `t` for the transfer. */
+/** The columns of `TransferState`, where `t` is the transfer. */
 const STATE = STATE_COLUMNS.map((name) => `t.${name}`).join(', ');
 const stateOf = (row: TransferState) =>
   Object.fromEntries(STATE_COLUMNS.map((name) => [name, row[name]])) as TransferState;
@@ -54,13 +54,13 @@ export class TransfersTable extends Queries {
       .catch(rollbackReason<Creation>);
   }
 
-  /** Creates transfers that are done, with their files, all of one creator, in one transaction. Each has its own result. */
+  /** Creates finished transfers of one creator and their files in one transaction. Each has its own result. */
   createDone(files: ReceivedFile[], quota?: number): Promise<Creation[]> {
     const { creator } = files[0]!.ids;
     const dirIds = [...new Set(files.map(({ init }) => init.dirId))].sort((a, b) => a - b);
     const byId = files.toSorted((a, b) => compare(a.ids.transferId, b.ids.transferId));
     return this.sql.transaction(async (tx) => {
-      // In one order in every transaction, to avoid deadlocks: directories, sums if there is a quota, ids.
+      // Every transaction locks in this order, to avoid deadlocks: directories, sums if there is a quota, ids.
       const found = new Set<number>();
       for (const dirId of dirIds) if (await lockDir(tx, creator, dirId)) found.add(dirId);
       if (quota !== undefined) await lockUsage(tx, creator);
@@ -87,14 +87,14 @@ export class TransfersTable extends Queries {
     return row;
   }
 
-  /** The session that uploaded a file; undefined if it is not known, as for a clone. */
+  /** Returns the session that uploaded a file; undefined if it is unknown, as for a clone. */
   async creatorSession(fileId: string): Promise<string | undefined> {
     const text = 'SELECT creator_session FROM transfers WHERE file_id = ?';
     const [row] = await this.sql.query<{ creator_session: string | null }>(text, fileId);
     return row?.creator_session ?? undefined;
   }
 
-  /** Not for done transfers, which are kept as long as their files: counting them would take ever longer. */
+  /** Not available for done transfers: they are kept as long as their files, so counting them would take ever longer. */
   openCount(status: Exclude<TransferStatus, 'done'>): Promise<number> {
     return countUpToLimit(this.sql, `transfers WHERE status = ? AND ${NOT_DONE}`, status);
   }
@@ -120,14 +120,17 @@ export class TransfersTable extends Queries {
     };
   }
 
-  /** False if the transfer does not exist. */
+  /** Returns false if the transfer does not exist. */
   async touch(transferId: string, now: number): Promise<boolean> {
     const text = 'UPDATE transfers SET touched_at = ? WHERE transfer_id = ? RETURNING transfer_id';
     const rows = await this.sql.execute(text, now, transferId);
     return rows.length === 1;
   }
 
-  /** `uploading` or `failed` -> `storing` for this owner. One caller wins; the others get the row as it is. */
+  /**
+   * Moves a transfer from `uploading` or `failed` to `storing` for this owner. Only one caller does so; others get the
+   * current row.
+   */
   async beginStoring(
     transferId: string,
     owner: string,
@@ -136,13 +139,13 @@ export class TransfersTable extends Queries {
     const storing = await setStoring(this.sql, transferId, owner, accountId);
     if (storing) return storing;
     const row = await this.get(transferId);
-    // It is still open, so the account must be gone.
+    // The transfer is still open, so the account must be gone.
     if (row?.status === 'uploading' || row?.status === 'failed')
       await this.sql.transaction((tx) => requireLiveAccount(tx, accountId));
     return row;
   }
 
-  /** The same under a quota, which has to have room for a transfer that counted for another account. */
+  /** Like `beginStoring`, with a quota. The quota is checked only if the transfer counted for another account before. */
   async beginStoringWithin(
     quota: number,
     transferId: string,
@@ -165,8 +168,8 @@ export class TransfersTable extends Queries {
   }
 
   /**
-   * Creates the file and sets `done`. Repeating it changes nothing. Also works out of `failed`, which another complete of the same
-   * transfer may have set. False if there is no such transfer. `stored`: the transfer as it was when its manifest was written.
+   * Creates the file and sets `done`. May be repeated. Also accepts `failed`, which another complete of the same transfer may
+   * have set. Returns false if there is no such transfer. `stored`: the transfer as it was when its manifest was written.
    */
   finishStoring(stored: TransferRow, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
@@ -174,7 +177,7 @@ export class TransfersTable extends Queries {
         WHERE transfer_id = ? AND status IN ('storing', 'failed') RETURNING ${COLUMNS}`;
       const [row] = await tx.execute<TransferRow>(text, stored.transfer_id);
       if (!row) {
-        // Our manifest may have replaced that of the request that finished it, or been written after the file was deleted.
+        // This manifest may have replaced that of the request that finished first, or been written after the file was deleted.
         await markFileStale(tx, stored.file_id);
         const done = "SELECT 1 FROM transfers WHERE transfer_id = ? AND status = 'done'";
         return (await tx.query(done, stored.transfer_id)).length === 1;
@@ -203,7 +206,10 @@ export class TransfersTable extends Queries {
     return rows.length > 0;
   }
 
-  /** Removes a transfer that is not done; its volumes become garbage. `untouchedSince`: only if it has not been used since then. */
+  /**
+   * Removes a transfer that is not done; its volumes become garbage. `untouchedSince`: only if it has not been used since
+   * that time.
+   */
   remove(
     transferId: string,
     allowed: Exclude<TransferStatus, 'done'>[],
@@ -232,7 +238,7 @@ export class TransfersTable extends Queries {
     });
   }
 
-  /** Uploads that have not been used since then. */
+  /** Lists uploads that have not been used since `time`. */
   untouchedSince(time: number, limit: number): Promise<Pick<TransferRow, 'transfer_id' | 'file_id'>[]> {
     const text = `SELECT transfer_id, file_id FROM transfers WHERE touched_at < ? AND status IN ('uploading', 'failed')
       ORDER BY touched_at LIMIT ?`;
@@ -245,8 +251,8 @@ export class TransfersTable extends Queries {
   }
 
   /**
-   * Open uploads for operators, the longest unused first: of all accounts, or of one. An upload that is used while pages are read may
-   * appear twice; none is left out. The page begins after the given one.
+   * Lists open uploads of all accounts or of one for operators, the least recently used first. The page begins after the
+   * given upload. An upload that is used while pages are read may appear twice; none is omitted.
    */
   listOpen(
     { touchedAt, fileId }: { touchedAt: number; fileId: string },

@@ -1,5 +1,5 @@
 /**
- * A transfer from init to its end. The volumes that come in between are in incoming-volumes.ts, and the file that it becomes in
+ * Transfers, from init to their end. Volumes that arrive in between are handled in incoming-volumes.ts, and completion in
  * completion.ts.
  */
 import {
@@ -30,10 +30,10 @@ import { isStreaming } from './streamed-table.ts';
 import type { NewTransferIds, TransferRow } from './transfer-rows.ts';
 import type { TransferState } from './transfers-table.ts';
 
-/** Not `storing`: such a transfer is about to become a file. */
+/** Excludes `storing`: such a transfer is about to become a file. */
 const CANCELLABLE = ['uploading', 'failed'] as const;
 
-/** Who begins an upload, and with which session. */
+/** The account that begins an upload, and its session. */
 export type Creator = AccountRef & { sessionId?: string | null };
 
 export const creatorIds = ({ username, accountId, sessionId = null }: Creator) => ({
@@ -51,7 +51,7 @@ export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | '
     return this.begin(init, creator, (ids, limits) => metadata.transfers.create(init, ids, limits));
   }
 
-  /** Creates the group and the record of a transfer; `create` inserts the record. */
+  /** Creates the group and the record of a transfer, and returns its id. `create` inserts the record. */
   async begin(
     init: NewTransfer,
     creator: Creator,
@@ -66,7 +66,7 @@ export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | '
     };
     const quota = config.quotaEnforced ? config.quotaBytes : undefined;
     const open = { transfers: config.openTransfers, volumes: config.openVolumes };
-    // In parallel: the client does not know the transfer before both exist, and the sweeper removes what a crash leaves.
+    // In parallel: the client does not learn the id before both exist, and the sweeper removes what a crash leaves behind.
     const [group, record] = await Promise.allSettled([
       volumes.create(ids.fileId),
       create(ids, { quota, open }),
@@ -85,7 +85,10 @@ export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | '
     return this.use(transferId, await this.deps.metadata.transfers.get(transferId));
   }
 
-  /** Requires the transfer that was read, and records its use: every request does so, and keeps it from expiring. */
+  /**
+   * Throws 404 if the transfer was not found; otherwise records its use. Every request does so, which keeps the transfer from
+   * expiring.
+   */
   async use<T extends TransferState>(transferId: string, transfer: T | undefined): Promise<T> {
     if (!transfer) throw unknownTransfer();
     // A done transfer does not expire before its file is deleted.
@@ -95,7 +98,10 @@ export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | '
     return transfer;
   }
 
-  /** Ignores a full disk, which must not refuse requests that need no space: the upload only expires earlier. */
+  /**
+   * Records the use of a transfer. Ignores disk errors: a full disk must not refuse requests that need no space, and the only
+   * cost is that the upload expires earlier.
+   */
   async touch(transferId: string): Promise<void> {
     await this.deps.metadata.transfers.touch(transferId, this.now()).catch(ignoreOsError);
   }
@@ -113,12 +119,12 @@ export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | '
   async #streamedVolumes(transfer: TransferState): Promise<Volume[]> {
     const volumes = await this.deps.metadata.streamed.volumes(transfer);
     if (isStreaming(transfer) || transfer.status === 'done') return volumes;
-    // Its complete has failed, and fsck may have withdrawn volumes since.
+    // The complete has failed or is running, and fsck may have withdrawn volumes since.
     const names = new Set((await this.deps.volumes.list(transfer.file_id)).map(nameOf));
     return volumes.filter((volume) => names.has(nameOf(volume)));
   }
 
-  /** Beyond the specification: the creator cancels the upload. */
+  /** Beyond the specification: cancels an upload for its creator. */
   async cancel(transferId: string, caller: string): Promise<void> {
     const transfer = await this.find(transferId);
     if (transfer.creator !== caller) throw new ApiError(403, 'only the creator of a transfer may cancel it');
@@ -126,7 +132,7 @@ export class Transfers extends Service<Uses<'metadata' | 'volumes' | 'space' | '
   }
 }
 
-/** `also` runs in the same transaction. */
+/** Cancels a transfer; `also` runs in the same transaction. */
 export async function cancelTransfer(
   { transfers }: Metadata,
   volumes: Pick<VolumeStore, 'hasManifest'>,
@@ -134,7 +140,7 @@ export async function cancelTransfer(
   now: number,
   also?: (tx: Sql) => Promise<void>,
 ): Promise<void> {
-  // With a manifest, written before the database was restored from a backup, the group is a file that a rescue can bring back.
+  // If a manifest exists, the database was restored from a backup and the group is a file that a rescue can bring back.
   const keepVolumes = status === 'uploading' && (await volumes.hasManifest(file_id));
   const options = { keepVolumes, ...(also && { also }) };
   if (!(await transfers.remove(transfer_id, [...CANCELLABLE], now, options)))

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TryLater } from '../platform/http/api-error.ts';
 
-/** More than one: a body whose connection was lost unnoticed may seem to arrive while it is sent again. */
+/** More than one, because a body whose connection was lost unnoticed may seem to arrive still while it is sent again. */
 const PER_VOLUME = { node: 4, minProcess: 2 };
-/** More than many devices of an account send together. */
+/** More than the devices of an account send at the same time. */
 const PER_SENDER = { node: 256, minProcess: 32 };
 /** How long a request waits for a slot, before its body is read or any space is reserved. */
 const WAIT_MS = 5_000;
 const RETRY_SECONDS = 10;
 
 /**
- * Limits how many bodies arrive at once, for one volume and for one account or file request: each takes disk space that no quota counts.
- * Every process counts for itself, so that no upload waits for another process, and has its share of the node's limit.
+ * Limits how many bodies arrive at once, for one volume and for one account or file request: each takes disk space that no
+ * quota counts. Every process has its share of the node's limit and counts only its own uploads, so that no upload waits for
+ * another process.
  */
 export class UploadSlots {
   readonly #inUse = new Map<string, number>();
@@ -27,7 +28,7 @@ export class UploadSlots {
     this.#perSender = share(PER_SENDER);
   }
 
-  /** `sender`: the account, or the file request that a visitor uploads for. */
+  /** Runs `work` in a slot. `sender` is the account, or the file request that a visitor uploads to. */
   async run<T>(sender: string, volume: string | undefined, work: () => Promise<T>): Promise<T> {
     const keys = [`sender ${sender}`, ...(volume === undefined ? [] : [`volume ${volume}`])] as const;
     let timeout: Promise<void> | undefined;
@@ -39,7 +40,7 @@ export class UploadSlots {
       });
       await Promise.race([this.#released.promise, timeout]);
     }
-    // Nothing runs between the last check and this.
+    // No other code runs between the last check and this.
     for (const key of keys) this.#inUse.set(key, this.#count(key) + 1);
     try {
       return await work();

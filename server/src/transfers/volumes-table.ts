@@ -2,15 +2,15 @@ import type { Volume } from '@szafa/protocol';
 import type { Sql, Value } from '../platform/sql/sql.ts';
 
 /**
- * The declared size and digest of each volume of a group, sixteen to a row: an init of ten thousand volumes writes hundreds of rows, and
- * a PUT reads one. Entries have a fixed length, so that one is found by its position.
+ * The declared size and digest of each volume of a group, sixteen per row: an init of ten thousand volumes writes hundreds of
+ * rows, and a PUT reads one. Entries have a fixed length, so that each is found by its position.
  */
 const BLOCK = 16;
 const DIGEST_CHARS = 64;
 const SIZE_CHARS = 16;
 const ENTRY_CHARS = DIGEST_CHARS + SIZE_CHARS;
 
-/** In place of a digest that the client sends with the volume. */
+/** In place of a digest that arrives only with the volume. */
 const NO_DIGEST = '-'.repeat(DIGEST_CHARS);
 
 export const entryOf = ({ size, sha256 }: Omit<Volume, 'idx'>) =>
@@ -28,7 +28,7 @@ const insertText = (rows: number) =>
 const INSERT_MANY = insertText(ROWS_AT_ONCE);
 const INSERT_ONE = insertText(1);
 
-/** `volumes` are all of the group, in order. Uses only two statement texts, so that both stay prepared. */
+/** Inserts all volumes of a group, which must be in order. Uses only two statement texts, so that both stay prepared. */
 export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]): Promise<void> {
   let params: Value[] = [];
   for (let from = 0; from < volumes.length; from += BLOCK) {
@@ -42,7 +42,7 @@ export async function insertVolumes(tx: Sql, fileId: string, volumes: Volume[]):
   for (let at = 0; at < params.length; at += 3) await tx.execute(INSERT_ONE, ...params.slice(at, at + 3));
 }
 
-/** One entry of a row of `volume_blocks`. `placeOf` returns its parameter, and the number of the row. */
+/** Selects one entry of a row of `volume_blocks`. `placeOf` returns its parameter and the row number. */
 export const ENTRY = `substr(entries, ?, ${ENTRY_CHARS}) AS entry`;
 export const placeOf = (idx: number): [start: number, block: number] => [
   ((idx - 1) % BLOCK) * ENTRY_CHARS + 1,

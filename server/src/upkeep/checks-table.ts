@@ -1,14 +1,14 @@
 import { countUpToLimit, Queries } from '../platform/sql/sql.ts';
 
-/** The progress of a check of every volume of every file, in the order of the files' numbers. */
+/** The progress of a check of every volume of every file, ordered by file number. */
 export interface CheckProgress {
   startedAt: number;
-  /** When the last complete check ended; less than `startedAt` while one runs. */
+  /** When the last complete check ended; less than `startedAt` while a check runs. */
   endedAt: number;
-  /** The last file and volume that were checked, with all before them. */
+  /** The last file and volume checked; all before them have been checked too. */
   seq: number;
   idx: number;
-  /** The newest file when the check started. */
+  /** The number of the newest file when the check started. */
   endSeq: number;
   files: number;
   volumes: number;
@@ -34,7 +34,7 @@ const NEVER: CheckProgress = {
 export const isFinished = ({ startedAt, endedAt }: Pick<CheckProgress, 'startedAt' | 'endedAt'>) =>
   endedAt >= startedAt;
 
-/** The progress of checks, so that any node can continue one, and the faults that were found. */
+/** The progress of checks, so that any node can continue one, and the faults they found. */
 export class ChecksTable extends Queries {
   async progress(name: CheckName): Promise<CheckProgress> {
     const text = `SELECT started_at AS "startedAt", ended_at AS "endedAt", last_seq AS seq, last_idx AS idx,
@@ -43,7 +43,7 @@ export class ChecksTable extends Queries {
     return row ?? NEVER;
   }
 
-  /** Starts with the first file; a check that was not finished is discarded. */
+  /** Starts with the first file and discards an unfinished check. */
   async start(name: CheckName, now: number): Promise<CheckProgress> {
     const text = `INSERT INTO volume_checks (name, started_at, ended_at, last_seq, last_idx, end_seq,
         files, volumes, bytes, faults)
@@ -54,7 +54,7 @@ export class ChecksTable extends Queries {
     return this.progress(name);
   }
 
-  /** False if another process has advanced the check from `before`; nothing is stored then. */
+  /** Stores the progress. Returns false and stores nothing if another process has advanced the check from `before`. */
   async save(name: CheckName, before: CheckProgress, now: CheckProgress): Promise<boolean> {
     const rows = await this.sql.execute(
       `UPDATE volume_checks SET ended_at = ?, last_seq = ?, last_idx = ?, files = ?, volumes = ?, bytes = ?, faults = ?

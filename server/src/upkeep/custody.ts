@@ -3,11 +3,11 @@ import { isNoSpace, StoreUnavailable } from '../platform/errors.ts';
 import { Service } from '../platform/service.ts';
 import { isForeign, newRandomId, pairStores, StoreRefused } from './store-identity.ts';
 
-/** The least time between two renewals of the mark, which follow new files. */
+/** Minimum time between two renewals of the mark. It is renewed only after new files. */
 const RENEW_MS = 10_000;
 /**
- * After a start, nothing is removed from a store that others can reach for this many sweeps, a minute by default. In that
- * time another server that uses the store sees our mark and answers with its own.
+ * For this many sweeps after a start, a minute by default, nothing is removed from a store that others can reach. In that
+ * time, another server using the store sees our mark and answers with its own.
  */
 const QUIET_ROUNDS = 12;
 const REPEAT_LOG_MS = 3_600_000;
@@ -16,7 +16,7 @@ const REPEAT_LOG_MS = 3_600_000;
  * Custody: whether this database is the only one that uses the volume store. Both hold a mark, which the sweeping process
  * renews, first in the database and then in the store. A mark in the store that the database does not know was written by
  * another database: the original of a restored backup, a running copy, or the old primary after a failover that lost
- * transactions. That database may refer to volumes that this one does not. The store is then contested: the server reads
+ * transactions. That database may refer to volumes that this one does not know. The store is then contested: the server reads
  * and writes as usual, but removes nothing until an operator decides.
  */
 export class Custody extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log'>> {
@@ -33,14 +33,14 @@ export class Custody extends Service<Uses<'metadata' | 'volumes' | 'config' | 'l
     return (await this.deps.metadata.store.get()).contestedAt === null;
   }
 
-  /** Checks custody at the start, before any removal. If the store does not answer, the first sweep checks it. */
+  /** Checks custody at the start, before any removal. If the store does not answer, the first sweep repeats the check. */
   async begin(): Promise<void> {
     await this.#check().catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error;
     });
   }
 
-  /** Starts every sweep: compares the marks and renews ours. False if the store is contested. */
+  /** Called at the start of every sweep: compares the marks and renews ours. False if the store is contested. */
   async keep(): Promise<boolean> {
     const { ours, mark } = await this.#check();
     if (ours) await this.#renew(mark).catch(unlessFull);
@@ -58,7 +58,7 @@ export class Custody extends Service<Uses<'metadata' | 'volumes' | 'config' | 'l
     if (facts.contestedAt === null && isForeign(facts, mark)) {
       await metadata.store.contest(this.now());
       facts.contestedAt = this.now();
-      // Both databases are in use at the same time: a mark that neither knows makes the other one stop removing, too.
+      // Both databases are in use at the same time: a mark that neither knows makes the other one stop removing too.
       if (this.#isOurs) await volumes.writeNote('store-mark', newRandomId());
     }
     this.#isOurs = facts.contestedAt === null;

@@ -22,12 +22,12 @@ const ADMINISTRATOR = {
 };
 
 /**
- * The documents in the volume store from which this database can be rebuilt: a manifest for each file and a document for
- * each account. A transaction that changes a record raises its `rev` and marks its document as out of date here; the
- * sweeper writes the document later. So requests do not wait for the store, and no change is lost.
+ * The documents in the volume store from which this database can be rebuilt: a manifest for each file and a document for each
+ * account. A transaction that changes a record increments its `rev` and marks its document as stale here; the sweeper writes
+ * the document later. So requests do not wait for the store, and no change is lost.
  */
 export class DocumentsTable extends Queries {
-  /** Lists files whose manifests may be out of date, by id. */
+  /** Lists files whose manifests may be stale, by id. */
   async staleManifests(after: string, limit: number): Promise<string[]> {
     const text = 'SELECT file_id FROM stale_manifests WHERE file_id > ? ORDER BY file_id LIMIT ?';
     const rows = await this.sql.query<{ file_id: string }>(text, after, limit);
@@ -40,8 +40,8 @@ export class DocumentsTable extends Queries {
 
   /**
    * Records that the manifest of revision `rev` is in the store. The file stays marked if it has changed or was deleted in
-   * the meantime. If it is no longer marked, another process wrote a manifest at the same time; it is then marked again,
-   * because either manifest may have come last.
+   * the meantime. If it is no longer marked, another process wrote a manifest at the same time; the file is then marked
+   * again, because either manifest may have been written last.
    */
   manifestWritten(fileId: string, rev: number): Promise<void> {
     return this.sql.transaction(async (tx) => {
@@ -59,7 +59,7 @@ export class DocumentsTable extends Queries {
     await this.sql.execute('DELETE FROM stale_manifests WHERE file_id = ?', fileId);
   }
 
-  /** Lists accounts whose documents are out of date, by id. */
+  /** Lists accounts whose documents are stale, by id. */
   async staleAccounts(after: string, limit: number): Promise<string[]> {
     const text = `SELECT account_id FROM account_documents WHERE rev > written_rev AND account_id > ?
       ORDER BY account_id LIMIT ?`;
@@ -73,8 +73,8 @@ export class DocumentsTable extends Queries {
   }
 
   /**
-   * Reads the content of an account's document; undefined if the account is deleted or being deleted. A change while this
-   * reads raises the `rev` again.
+   * Reads the content of an account's document; undefined if the account is deleted or being deleted. A change during the
+   * read increments `rev` again, so it is not lost.
    */
   async account(accountId: string): Promise<AccountState | undefined> {
     const text = 'SELECT rev FROM account_documents WHERE account_id = ?';
@@ -98,7 +98,7 @@ export class DocumentsTable extends Queries {
     return { ...user, dirs, rev: state.rev };
   }
 
-  /** False if the account is gone and another process has removed its document. */
+  /** Records that a document was written. False if the account is gone and another process has removed its document. */
   async accountWritten(accountId: string, rev: number): Promise<boolean> {
     const text = `UPDATE account_documents SET written_rev = CASE WHEN written_rev < ? THEN ? ELSE written_rev END
       WHERE account_id = ? RETURNING account_id`;
@@ -111,14 +111,14 @@ export class DocumentsTable extends Queries {
   }
 }
 
-/** Marks the manifest of a file as out of date, in the transaction that raised its `rev`. */
+/** Marks the manifest of a file as stale, in the transaction that incremented its `rev`. */
 export async function markStale(tx: Sql, fileId: string, rev: number): Promise<void> {
   const text = `INSERT INTO stale_manifests (file_id, rev) VALUES (?, ?)
     ON CONFLICT (file_id) DO UPDATE SET rev = excluded.rev`;
   await tx.execute(text, fileId, rev);
 }
 
-/** Marks the manifests of the files in a JSON list of ids. */
+/** Marks the manifests of the files in a JSON list of ids as stale. */
 export async function markManifestsStale(tx: Sql, list: string): Promise<void> {
   const text = `INSERT INTO stale_manifests (file_id, rev)
     SELECT file_id, rev FROM files WHERE file_id ${tx.dialect.inJsonList}
@@ -126,7 +126,7 @@ export async function markManifestsStale(tx: Sql, list: string): Promise<void> {
   await tx.execute(text, list);
 }
 
-/** Marks the manifest of a file without a change to the file, which may be gone. */
+/** Marks the manifest of a file as stale although the file, which may be gone, has not changed. */
 export async function markFileStale(tx: Sql, fileId: string): Promise<void> {
   const text = 'UPDATE files SET rev = rev + 1 WHERE file_id = ? RETURNING rev';
   const [row] = await tx.execute<{ rev: number }>(text, fileId);
@@ -134,8 +134,8 @@ export async function markFileStale(tx: Sql, fileId: string): Promise<void> {
 }
 
 /**
- * Marks all files of a directory, before their `rev` is raised. Locks the files first, as every change of a file does
- * before it marks the manifest: this order prevents deadlocks.
+ * Marks the manifests of all files of a directory as stale, before their `rev` is incremented. Locks the files first, as
+ * every change of a file does before it marks the manifest: this order prevents deadlocks.
  */
 export async function markDirStale(tx: Sql, dirId: number): Promise<void> {
   const text = `SELECT COUNT(*) AS held FROM (SELECT file_id FROM files WHERE dir_id = ? ${tx.dialect.forUpdate}) AS inside`;
@@ -145,7 +145,7 @@ export async function markDirStale(tx: Sql, dirId: number): Promise<void> {
   await tx.execute(insert, dirId);
 }
 
-/** Marks the document of an account as out of date, in the transaction that changed the account. */
+/** Marks the document of an account as stale, in the transaction that changed the account. */
 export async function markAccountStale(tx: Sql, username: string): Promise<void> {
   const raise = 'ON CONFLICT (account_id) DO UPDATE SET rev = account_documents.rev + 1';
   if (username === ADMIN) {

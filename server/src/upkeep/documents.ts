@@ -5,7 +5,7 @@ import { inParallel } from '../platform/parallel.ts';
 import type { AccountDocument, VolumeStore } from '../platform/volumes/store.ts';
 import type { AccountState } from './documents-table.ts';
 
-/** Limits the time of a round, so that the rest of the sweep does not wait for a million manifests. */
+/** Limits the duration of a round, so that the rest of the sweep does not wait for a million manifests. */
 const ROUND_MS = 2_000;
 const PAGE = 100;
 const AT_ONCE = 8;
@@ -16,8 +16,8 @@ interface Stores {
 }
 
 /**
- * Writes manifests of files and documents of accounts that are marked as out of date. Each round starts where the last one
- * ended, so that a document that cannot be written does not hold up the others.
+ * Writes stale manifests of files and documents of accounts. Each round starts where the last one ended, so that a document
+ * that cannot be written does not hold up the others.
  */
 export class DocumentQueue {
   readonly #stores: Stores;
@@ -28,7 +28,7 @@ export class DocumentQueue {
     this.#stores = stores;
   }
 
-  /** Returns errors; a later round tries those documents again. */
+  /** Runs one round and returns the errors; a later round tries those documents again. */
   async work(roundMs = ROUND_MS): Promise<unknown[]> {
     const { documents } = this.#stores.metadata;
     const faults: unknown[] = [];
@@ -42,7 +42,10 @@ export class DocumentQueue {
   }
 }
 
-/** Writes pages of documents for a time; returns the id after which the next round begins, empty for the first. */
+/**
+ * Writes pages of documents for `roundMs`. Returns the id after which the next round begins; an empty id means from the
+ * start.
+ */
 async function workPages(
   start: string,
   page: (after: string) => Promise<string[]>,
@@ -54,7 +57,7 @@ async function workPages(
   do {
     const ids = await page(after);
     after = ids.at(-1) ?? '';
-    // At least a few, so that slow rounds make progress.
+    // Writes at least a few, so that slow rounds make progress.
     const inTime = function* () {
       for (const [at, id] of ids.entries()) if (at < AT_ONCE || performance.now() <= until) yield id;
     };
@@ -67,7 +70,7 @@ async function workPages(
 export async function rewriteManifest({ metadata, volumes }: Stores, fileId: string): Promise<void> {
   const file = await metadata.files.get(fileId);
   if (!file) {
-    // Removing the group removes its manifest as well.
+    // Removing the group will also remove its manifest.
     if (await metadata.garbage.isKnown(fileId)) return;
     await volumes.removeManifest(fileId);
     await metadata.documents.manifestRemoved(fileId);

@@ -4,9 +4,9 @@ import type { Metadata } from '../metadata.ts';
 import type { CheckName, CheckProgress } from './checks-table.ts';
 
 const PAGE = 100;
-/** The least time between two writes of the progress. */
+/** Minimum time between two writes of the progress. */
 const SAVE_MS = 5_000;
-/** Takes the place of a volume's number once the whole file is checked. */
+/** In place of a volume's number: the whole file has been checked. */
 export const FILE_DONE = 2 ** 31 - 1;
 
 interface Visitor {
@@ -20,8 +20,8 @@ interface Visitor {
 }
 
 /**
- * Visits every volume of every file, in the order of the files' numbers. It may take weeks, so the database holds the
- * progress: after a restart the walk continues with the next volume, on any node.
+ * Visits every volume of every file, ordered by file number. This may take weeks, so the progress is kept in the database:
+ * after a restart the walk continues with the next volume, on any node.
  */
 export class FileWalk {
   progress: CheckProgress;
@@ -45,7 +45,7 @@ export class FileWalk {
     this.progress = { ...this.progress, [what]: this.progress[what] + by };
   }
 
-  /** False if `mayContinue` ended it, or another process has advanced the same check. */
+  /** Runs the walk. False if `mayContinue` ended it, or another process has advanced the same check. */
   async run(now: () => number): Promise<boolean> {
     try {
       for (let files = await this.#nextPage(); files.length > 0; files = await this.#nextPage()) {

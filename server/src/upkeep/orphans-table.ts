@@ -9,7 +9,7 @@ export interface OrphanRound {
   orphans: number;
 }
 
-/** Completed transfers do not count: their files do, or are deleted. */
+/** Completed transfers are not included: their files are, unless they were deleted. */
 const IN_USE = `SELECT file_id FROM files WHERE file_id IN (LISTED)
   UNION SELECT file_id FROM transfers WHERE file_id IN (LISTED) AND status <> 'done'`;
 
@@ -50,7 +50,7 @@ export class OrphansTable extends Queries {
     await this.sql.execute('DELETE FROM orphans WHERE file_id = ?', id);
   }
 
-  /** Makes the group garbage, unless a record names it by now. */
+  /** Turns the group into garbage, unless a record refers to it by now. */
   makeGarbage(id: string, now: number): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       if (!(await claimOrphan(tx, id))) return false;
@@ -84,8 +84,8 @@ async function note(tx: Sql, ids: Iterable<string>, now: number): Promise<void> 
 }
 
 /**
- * Whether no record names the group. Every transaction that takes or removes an orphan calls this first: two of them wait
- * for each other at the row, and the second sees the result of the first.
+ * Returns whether no record refers to the group. Every transaction that takes or removes an orphan must call this first: two
+ * such transactions wait for each other at the row, and the second sees the result of the first.
  */
 export async function claimOrphan(tx: Sql, id: string): Promise<boolean> {
   await note(tx, [id], 0);

@@ -4,9 +4,9 @@ import { Service } from '../platform/service.ts';
 import type { OrphanRound } from './orphans-table.ts';
 
 const DAY_MS = 86_400_000;
-/** An unknown group that is younger may belong to an init in progress. */
+/** A younger unknown group may belong to an init in progress. */
 const YOUNG_MS = 3_600_000;
-/** Limits the time of a round, so that garbage does not wait for ten million groups. */
+/** Limits the duration of a slice, so that garbage does not wait for ten million groups. */
 const SLICE_MS = 1_000;
 const PAGE = 1_000;
 /** More orphans than this cannot be leftovers of crashes. */
@@ -18,8 +18,8 @@ type Group = { id: string; changedAt: number };
 
 /**
  * Searches for volume groups without a file or transfer, once a day, a slice at a time, and records them. A group with a
- * manifest was a file: an operator decides about it. A group without one was left by a crash and is removed a day after it
- * was first seen, unless a search has found so many that something else must be wrong.
+ * manifest was a file, so an operator decides about it. A group without one was left by a crash and is removed a day after it
+ * was first seen, unless the search found so many that something else must be wrong.
  */
 export class OrphanSearch extends Service<Uses<'metadata' | 'volumes' | 'log' | 'metrics'>> {
   async work(now: number, sliceMs = SLICE_MS): Promise<void> {
@@ -68,7 +68,7 @@ function isTooMany({ groups, orphans }: OrphanRound): boolean {
   return orphans > MOST || (orphans >= FEW && orphans > groups * MOST_PART);
 }
 
-/** Divides groups into known and unknown ones, leaving out unknown ones that are new. */
+/** Divides groups into known and unknown ones, omitting new unknown ones. */
 export async function splitKnown(
   { orphans }: Metadata,
   groups: Group[],

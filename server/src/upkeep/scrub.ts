@@ -8,22 +8,22 @@ import { type CheckProgress, isFinished } from './checks-table.ts';
 import { FileWalk } from './file-walk.ts';
 import { VolumeCheck } from './volume-check.ts';
 
-/** A small volume counts as this many bytes toward the rate limit: opening it takes time, too. */
+/** A small volume counts as this many bytes toward the rate limit, because opening it takes time too. */
 const LEAST_BYTES = 64 * 1024;
-/** How often known faults are checked again, and how many of them: an operator may have restored a volume. */
+/** How often known faults are checked again, and how many of them: an operator may have restored volumes. */
 const RECHECK_MS = 3_600_000;
 const RECHECK_COUNT = 100;
 /** More faults than this are only logged. */
 const MAX_FAULTS = 10_000;
 
 /**
- * Reads every volume of every file from time to time, slowly, and compares it with its record, so that bytes lost by a
- * disk show before a client needs them. Reports faults and changes nothing in the store. One process at a time runs it.
+ * Regularly reads every volume of every file, slowly, and compares it with its record, so that bytes lost by a disk are
+ * noticed before a client needs them. Reports faults and changes nothing in the store. One process at a time runs it.
  */
 export class Scrub extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log' | 'metrics'>> {
   #recheckedAt = 0;
 
-  /** Works until nothing is due, `stop` aborts, or `isOurs` says that another node scrubs. */
+  /** Works until nothing is due, `stop` aborts, or `isOurs` reports that another node scrubs. */
   async work(stop: AbortSignal, isOurs: () => boolean): Promise<void> {
     const { metadata, config, log } = this.deps;
     if (config.scrubMs === 0) return;
@@ -73,7 +73,7 @@ export class Scrub extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log
     };
     const visitVolume = async (file: NumberedFile, volume: Volume) => {
       const findFault = () => check.faultOf(file.file_id, volume);
-      // Twice, because a passing error is no loss.
+      // Checked twice, because a transient error is not a loss.
       const fault = (await findFault()) && (await findFault());
       walk.count('volumes');
       if (fault !== undefined) await report(file, volume.idx, fault);
@@ -91,7 +91,7 @@ export class Scrub extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log
       finishFile: async (file, volumes) => {
         const thumbnail = thumbnailOf(file);
         if (thumbnail) await visitVolume(file, thumbnail);
-        // The record does not say what the other volumes are.
+        // The record does not list the remaining volumes.
         if (volumes.length < file.chunk_count) await report(file, volumes.length + 1, 'missing');
       },
     });
@@ -118,7 +118,10 @@ const unlessStopped = (stop: AbortSignal) => (error: unknown) => {
 
 const faultKey = (fileId: string, idx: number) => `${fileId} ${idx}`;
 
-/** `progress`: 0 to 1, by the numbers of files. `endedAt`: of the last complete scrub, 0 if there was none. */
+/**
+ * Returns the state of the scrub. `progress`: from 0 to 1, by file numbers. `endedAt`: end of the last complete scrub, 0 if
+ * there was none.
+ */
 export async function scrubState({ checks }: Metadata) {
   const { seq, endSeq, idx: _, ...state } = await checks.progress('scrub');
   const running = !isFinished(state);

@@ -28,7 +28,7 @@ export async function identityOf(volumes: VolumeStore): Promise<Identity> {
   return { id, mark };
 }
 
-/** A malformed id, such as one in a truncated file, counts as none. */
+/** Reads an id. A malformed one, such as in a truncated file, counts as missing. */
 export async function readId(
   volumes: VolumeStore,
   note: 'store-id' | 'service-id',
@@ -42,10 +42,10 @@ export const isForeign = ({ marks }: StoreFacts, mark: string | undefined) =>
   mark !== undefined && !marks.includes(mark);
 
 /**
- * Checks that the database and the store belong together, and makes a new database and an empty store a pair. The id comes
- * from the transaction that created the tables, so every node writes the same one; the database then records that the
- * store has it. A store that cannot be read throws, and is never mistaken for one without an id. The store is read first,
- * because its marks are written to the database before.
+ * Checks that the database and the store belong together, and pairs a new database with an empty store. The id comes from the
+ * transaction that created the tables, so every node writes the same one; the database then records that the store has it. A
+ * store that cannot be read throws, and is never mistaken for one without an id. The store is read before the database,
+ * because a mark is written to the database before the store.
  */
 export async function pairStores(
   record: StoreRecord,
@@ -55,24 +55,25 @@ export async function pairStores(
   const facts = await record.get();
   if (first !== facts.id) {
     const empty = await isEmpty(volumes);
-    // Read again, last: a node that starts at the same time writes the id before it confirms it or stores a volume.
+    // Read again after the emptiness check: a node that starts at the same time writes the id before it confirms the pair or
+    // stores a volume.
     const id = await readId(volumes, 'store-id');
     const newPair = id === undefined && !facts.confirmed && empty;
     if (id !== facts.id && !newPair) throw new StoreRefused(facts, id);
     await volumes.writeNote('store-id', facts.id);
     const written = await readId(volumes, 'store-id');
-    // Another new database was started with the same store at the same time.
+    // Another new database was started with this store at the same time.
     if (written !== facts.id) throw new StoreRefused(facts, written);
   }
   if (!facts.confirmed) {
-    // Before the pair is confirmed: passwords depend on the service id, so a rescue needs it.
+    // Written before the pair is confirmed: passwords depend on the service id, so a rescue needs it.
     await volumes.writeNote('service-id', facts.serviceId);
     await record.confirm();
   }
   return { facts, mark };
 }
 
-/** Reads the identity of a store that the database is about to adopt; a store without an id gets the database's. */
+/** Reads the identity of a store that the database is about to adopt. A store without an id gets the database's. */
 export async function identify(
   record: StoreRecord,
   volumes: VolumeStore,
@@ -84,7 +85,7 @@ export async function identify(
   return { id: own, mark };
 }
 
-/** For stores and their marks. */
+/** Creates an id for a store or a mark. */
 export const newRandomId = () => randomBytes(16).toString('hex');
 
 async function isEmpty(volumes: VolumeStore): Promise<boolean> {

@@ -2,17 +2,17 @@ import { type Actor, recordAudit } from '../operator/audit-table.ts';
 import { Queries, type Sql } from '../platform/sql/sql.ts';
 import { NOT_DONE } from '../transfers/transfer-rows.ts';
 
-/** The volume store that this database belongs to. */
+/** The volume store that belongs to this database, and the state of the pair. */
 export interface StoreFacts {
-  /** Random, created with the tables; the store holds the same id. */
+  /** Random id, created with the tables; the store holds the same id. */
   id: string;
-  /** Identifies the service to its clients, wherever its stores move; random, created with the tables. */
+  /** Identifies the server to its clients, wherever its stores move. Random, created with the tables. */
   serviceId: string;
-  /** The store was seen with this id; from then on a store without it is refused. */
+  /** Whether the store has been seen with this id. From then on, a store without it is refused. */
   confirmed: boolean;
-  /** Newest first. The store holds one of these if this database used it last. */
+  /** Marks, newest first. The store holds one of these if this database used it last. */
   marks: string[];
-  /** When another database was found to have used the store; until that is resolved, nothing is removed. */
+  /** When it was found that another database had used the store. Until an operator resolves this, nothing is removed. */
   contestedAt: number | null;
   /** When an operator made the server read-only. */
   readOnlyAt: number | null;
@@ -31,7 +31,7 @@ export class StoreRecord extends Queries {
     return { ...row, confirmed: row.confirmed === 1, marks: row.marks.split(' ').filter(Boolean) };
   }
 
-  /** Turns read-only mode on or off; false if nothing changed. Uploads do not age while it is on. */
+  /** Turns read-only mode on or off; false if nothing changed. Uploads do not expire while it is on. */
   setReadOnly(on: boolean, now: number, actor: Actor): Promise<boolean> {
     return this.sql.transaction(async (tx) => {
       const text = `UPDATE store SET read_only_at = ? WHERE read_only_at IS ${on ? 'NULL' : 'NOT NULL'} RETURNING store_id`;
@@ -46,7 +46,7 @@ export class StoreRecord extends Queries {
     });
   }
 
-  /** For a database that replaces another one: passwords depend on the service id. */
+  /** Sets the service id of a database that replaces another one: passwords depend on it. */
   async setServiceId(id: string): Promise<void> {
     await this.sql.execute('UPDATE store SET service_id = ?', id);
   }
@@ -55,13 +55,13 @@ export class StoreRecord extends Queries {
     await this.sql.execute('UPDATE store SET confirmed = 1 WHERE confirmed = 0');
   }
 
-  /** Authenticates the challenges of all nodes; random, created with the tables. */
+  /** The secret that authenticates challenges on all nodes. Random, created with the tables. */
   async challengeSecret(): Promise<string> {
     const [row] = await this.sql.query<{ challenge_secret: string }>('SELECT challenge_secret FROM store');
     return row!.challenge_secret;
   }
 
-  /** Also keeps `found`, the mark in the store, in case the new one never reaches the store. */
+  /** Adds a mark. Also keeps `found`, the mark in the store, in case the new one never reaches the store. */
   addMark(mark: string, found: string | undefined): Promise<void> {
     return this.sql.transaction(async (tx) => {
       const text = `SELECT custody_marks AS marks FROM store ${tx.dialect.forUpdate}`;
@@ -82,7 +82,7 @@ export class StoreRecord extends Queries {
   }
 }
 
-/** Makes the store, as `identify` found it, the database's own. */
+/** Makes the store, as read by `identify`, belong to the database. */
 export async function adoptStore(
   tx: Sql,
   { id, mark }: { id: string; mark: string | undefined },
@@ -91,7 +91,7 @@ export async function adoptStore(
   await tx.execute(text, id, mark ?? '');
 }
 
-/** For a database that takes over another one's content and store; the store gets the new id next. */
+/** Prepares a database to take over the content and store of another one; the caller then writes the new id to the store. */
 export async function takeOverStore(tx: Sql, id: string, { marks, contestedAt }: StoreFacts): Promise<void> {
   const text = 'UPDATE store SET store_id = ?, confirmed = 0, custody_marks = ?, contested_at = ?';
   await tx.execute(text, id, marks.join(' '), contestedAt);

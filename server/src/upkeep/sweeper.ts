@@ -17,7 +17,7 @@ const LEASE_MS = 60_000;
 const BATCH = 100;
 const TRASH_BATCH = 500;
 const TRASH_BATCHES = 20;
-/** Uploads of requests that ended longer ago have expired like any upload. */
+/** Uploads of requests that ended longer ago have already been removed. */
 const LEFT_OVER_MS = 86_400_000;
 
 type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;
@@ -38,7 +38,7 @@ export class Sweeper extends Service<Dependencies> {
   readonly #totals = new TotalsCount(this.deps.metadata);
   #readOnly = false;
 
-  /** Voids all leases at the start of a server that shares its stores with no other. */
+  /** Ends all leases at the start of a server that does not share its stores. */
   async recover(): Promise<void> {
     await this.deps.metadata.garbage.release();
     await this.deps.metadata.pulls.endLeases();
@@ -69,14 +69,14 @@ export class Sweeper extends Service<Dependencies> {
     await metadata.shares.expire(now, now - limits.endedShareSeconds * 1000);
     await metadata.requests.expire(now, now - limits.endedShareSeconds * 1000);
     await this.#totals.step();
-    // In read-only mode the store stays as it is: even garbage is not removed.
+    // In read-only mode the store must not change: not even garbage is removed.
     const wasReadOnly = this.#readOnly;
     this.#readOnly = await mode.isReadOnly();
     if (this.#readOnly) return;
     const ours = await custody.keep();
-    // A node may have died while storing. If it has not, finishing twice does no harm.
+    // A node may have died while storing. If it has not, finishing twice is harmless.
     if (this.deps.shared || wasReadOnly) await this.finishStoring();
-    // Documents of a contested store are not changed either: they may be newer than this database.
+    // Documents of a contested store must not change either: they may be newer than this database.
     if (!ours) return;
     // Continues account deletions that a process left unfinished.
     const faults = await this.#accountDeletion.resumeAll();
@@ -97,7 +97,10 @@ export class Sweeper extends Service<Dependencies> {
       );
   }
 
-  /** If the group has a manifest, the upload became a file in another database: its volumes stay as an orphan. */
+  /**
+   * Removes abandoned uploads. If the group has a manifest, the upload became a file in another database, so its volumes stay
+   * as an orphan.
+   */
   async #removeAbandoned(now: number): Promise<void> {
     const { metadata, volumes, config } = this.deps;
     const { transfers } = metadata;
@@ -122,7 +125,7 @@ export class Sweeper extends Service<Dependencies> {
     );
   }
 
-  /** Limits the work of a sweep; the next ones delete the rest. */
+  /** Deletes expired files from the trash. Limits the work per sweep; the next sweeps delete the rest. */
   async #emptyTrash(now: number): Promise<void> {
     const { metadata, config } = this.deps;
     for (let batches = 0; batches < TRASH_BATCHES; batches++) {
@@ -130,7 +133,10 @@ export class Sweeper extends Service<Dependencies> {
     }
   }
 
-  /** A clone with a manifest may be a file whose record a failover lost: it stays as an orphan. */
+  /**
+   * Keeps expired clones with a manifest: such a clone may be a file whose record was lost in a failover. It stays as an
+   * orphan.
+   */
   async #keepFiledClones(now: number): Promise<void> {
     const { metadata, volumes } = this.deps;
     for (const id of await metadata.garbage.dueClones(now)) {
@@ -138,7 +144,10 @@ export class Sweeper extends Service<Dependencies> {
     }
   }
 
-  /** A group that cannot be removed does not stop the others. Checks custody after each batch, as this may take long. */
+  /**
+   * Removes garbage; a group that cannot be removed does not stop the others. Checks custody after each batch, because this
+   * may take long.
+   */
   async #removeGarbage(now: number): Promise<unknown[]> {
     const { custody, metadata, volumes } = this.deps;
     const faults: unknown[] = [];

@@ -1,6 +1,6 @@
 import { Queries } from '../platform/sql/sql.ts';
 
-/** When something last happened. */
+/** Records when something last happened. */
 export class TimestampsTable extends Queries {
   async set(name: string, at: number): Promise<void> {
     const text =
@@ -8,7 +8,7 @@ export class TimestampsTable extends Queries {
     await this.sql.execute(text, name, at);
   }
 
-  /** 0 if it never happened. */
+  /** Returns 0 if it never happened. */
   async get(name: string): Promise<number> {
     const [row] = await this.sql.query<{ at: number }>('SELECT at FROM timestamps WHERE name = ?', name);
     return row?.at ?? 0;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Volume } from '@szafa/protocol';
 import type { OpenVolume, VolumeStore } from '../platform/volumes/store.ts';
 
-/** Errors of a disk that has lost bytes; all others end the check. */
+/** Errors of a disk that has lost bytes; any other error ends the check. */
 const UNREADABLE = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
 
 export type VolumeFault = 'missing' | 'wrong' | 'unreadable';
@@ -29,7 +29,7 @@ export async function digestOf(
 
 interface Options {
   bytesPerSecond: number;
-  /** Smaller volumes count as this many bytes, because opening one takes time, too. */
+  /** Smaller volumes count as this many bytes, because opening one takes time too. */
   leastBytes?: number;
   onBytes: (bytes: number) => void;
   /** Called for each existing volume. */
@@ -37,11 +37,14 @@ interface Options {
   signal?: AbortSignal;
 }
 
-/** Compares volumes with their sizes and digests. Changes nothing. All reads together have a limited rate, for the server's sake. */
+/**
+ * Compares volumes with their sizes and digests, and changes nothing. The total rate of reads is limited, so as not to slow
+ * down the server.
+ */
 export class VolumeCheck {
   readonly #volumes: VolumeStore;
   readonly #options: Options;
-  /** When the bytes read so far are within the rate. */
+  /** The time at which the bytes read so far are within the rate. */
   #free = Date.now();
 
   constructor(volumes: VolumeStore, options: Options) {
@@ -62,7 +65,7 @@ export class VolumeCheck {
     }
   }
 
-  /** Checks an open volume; an unreadable one is wrong. */
+  /** Checks an open volume; an unreadable one counts as wrong. */
   async isRight(volume: OpenVolume, spec: Volume): Promise<boolean> {
     return this.#isRight(volume, spec).catch((error: unknown) => {
       if (!isUnreadable(error)) throw error;

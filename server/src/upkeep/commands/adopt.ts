@@ -23,7 +23,7 @@ orphans, see "szafa-server orphans". From then on, what this database deletes is
 
 Can run while the server does.`;
 
-/** Makes the volume store the database's own, as it is. */
+/** Makes the volume store, in its current state, belong to the database. */
 export async function adopt(
   { metadata, sql, volumes }: Pair,
   storeId: string | undefined,

@@ -12,17 +12,17 @@ import type { VolumeStore } from '../../platform/volumes/store.ts';
 import { newProcessName, openS3, openVolumes, requireVolumes } from '../../stores.ts';
 import { digestOf } from '../volume-check.ts';
 
-/** Checks by what they find out. */
+/** Checks by the property they verify. */
 type Checks = Record<string, () => Promise<void>>;
 
 const newId = () => randomBytes(16).toString('hex');
 const BYTES = 3 * 1024 * 1024;
 
-/** Checks that a volume store does what the server relies on. Creates test objects and deletes them. */
+/** Checks that a volume store has the properties the server relies on. Creates test objects and deletes them. */
 export async function checkStore(config: Config, report: Report): Promise<void> {
   if (!config.s3) await FolderStore.prepare(config.dataFolder, { groupReads: config.accel });
   const store = openVolumes(config, newProcessName());
-  // A store that cannot be reached is an error, not a failed check.
+  // An unreachable store is an error, not a failed check.
   await requireVolumes(store);
   const client = config.s3 && openS3(config.s3);
   const checks = { ...storeChecks(store), ...(client && s3Checks(client)) };
@@ -72,7 +72,7 @@ function storeChecks(store: VolumeStore): Checks {
         assert.equal(await store.open(group, volume), undefined, 'it can still be read');
         assert.deepEqual(await store.received(group), [], 'it is still listed');
       }
-      // Leaves other groups to the server.
+      // Reclaims only the test groups and leaves all others to the server.
       await store.reclaim(async (ids) => new Set(ids.filter((one) => one !== id && one !== copy)));
     },
   };

@@ -18,12 +18,12 @@ import { VolumeCheck, type VolumeFault } from '../volume-check.ts';
 import type { Pair } from './pair.ts';
 import { rowsOf, uploadsOf } from './rows.ts';
 
-/** After this time, the database knows a volume that the store received. */
+/** By this time, a volume received by the store is recorded in the database. */
 const RECORDED_MS = 1000;
 
 export interface FsckOptions {
   repair: boolean;
-  /** Continues the last run, if it was interrupted. */
+  /** Continues the last run if it was interrupted. */
   goOn?: boolean;
   bytesPerSecond: number;
   now?: number;
@@ -35,7 +35,7 @@ const PROBLEMS: Record<VolumeFault, string> = {
   unreadable: 'volumes that cannot be read',
 };
 
-/** What the parts of a check share. */
+/** State shared by the parts of a check. */
 interface Fsck {
   pair: Pair;
   repair: boolean;
@@ -45,8 +45,8 @@ interface Fsck {
 
 /**
  * Compares the stores while the server runs: every stored volume with its digest, records with volumes and volumes with
- * records, documents of accounts, and kept totals. With `repair`, totals and manifests are written again, and a damaged
- * volume of an upload counts as not received. Lost bytes of files are reported; they cannot be repaired.
+ * records, documents of accounts, and stored totals. With `repair`, totals and manifests are written again, and a damaged
+ * volume of an upload counts as not received. Lost bytes of files can only be reported.
  */
 export async function fsck(pair: Pair, options: FsckOptions, report: Report): Promise<void> {
   const { repair, now = Date.now() } = options;
@@ -61,7 +61,7 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
     onBytes: (bytes) => report.count('bytes', bytes),
   });
   const parts: Fsck = { pair, repair, check, report };
-  // Uploads first: one that completes in the meantime is among the files.
+  // Uploads first: an upload that completes in the meantime is then among the files.
   for await (const upload of uploadsOf(pair.sql)) await checkUpload(parts, upload);
   await checkFiles(parts, options.goOn ?? false, now);
   await checkAccounts(parts);
@@ -73,41 +73,41 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   if (report.problems === 0) await pair.metadata.timestamps.set('fsck', now);
 }
 
-/** Checks the received volumes of an unfinished upload. Each may arrive, or arrive again, during the check. */
+/** Checks the received volumes of an unfinished upload. Volumes may arrive, even a second time, during the check. */
 async function checkUpload(parts: Fsck, upload: TransferRow): Promise<void> {
   const { pair, repair, check, report } = parts;
   const { metadata, volumes } = pair;
   const id = upload.file_id;
   const specs = await metadata.streamed.volumes(upload);
   const streaming = isStreaming(upload);
-  // A volume is recorded after it is stored: records that are read first never name a volume that is not listed.
+  // A volume is recorded after it is stored. Reading the records first means that every recorded volume is also listed.
   const recorded = await metadata.receivedVolumes.numbers(id);
   const stored = new Set(await volumes.received(id));
   const withdrawn: Volume[] = [];
   for (const spec of specs) {
     const expected = streaming || recorded.has(spec.idx) || upload.status === 'storing';
     if (!stored.has(spec.idx) && !expected) continue;
-    // Twice: a volume that was sent again during the first check is right at the second.
+    // Checked twice: a volume that was sent again during the first check is right in the second.
     const findFault = () => check.faultOf(id, spec);
     const fault = (await findFault()) && (await findFault());
     if (!fault) continue;
     const withdraws = repair && (await metadata.transfers.isOpen(id));
-    // It arrived again at this moment.
+    // The volume has just arrived again.
     if (withdraws && !(await withdraw(parts, upload, spec))) continue;
     const now = await metadata.transfers.get(upload.transfer_id);
-    // Cancelled, or a file by now; files are checked next.
+    // The upload was cancelled, or is a file by now; files are checked next.
     if (!now || now.status === 'done') break;
     if (withdraws) withdrawn.push(spec);
     const mended = withdraws && now.status !== 'storing';
     report.problem(PROBLEMS[fault], { upload: id, owner: upload.creator, volume: spec.idx }, mended);
   }
   if (withdrawn.length > 0) {
-    // A volume that was sent again at the moment of its withdrawal may be recorded only now.
+    // A volume sent again at the moment of its withdrawal may be recorded only now.
     await sleep(RECORDED_MS);
     const numbers = withdrawn.map(({ idx }) => idx);
     await metadata.receivedVolumes.remove(id, numbers);
     for (const spec of streaming ? withdrawn : []) {
-      // It may have a row again, although its bytes are gone.
+      // The volume may have a row again although its bytes are gone.
       if ((await check.faultOf(id, spec)) === 'missing')
         await metadata.streamed.withdraw(upload.transfer_id, spec);
     }
@@ -115,7 +115,7 @@ async function checkUpload(parts: Fsck, upload: TransferRow): Promise<void> {
   report.count('unfinished uploads');
 }
 
-/** Makes the client send the volume again. False if it has arrived again already. */
+/** Makes the client send the volume again. False if it has already arrived again. */
 async function withdraw({ pair, check }: Fsck, upload: TransferRow, spec: Volume): Promise<boolean> {
   const { metadata, volumes } = pair;
   const { transfer_id: transferId, file_id: fileId, streamed } = upload;
@@ -126,7 +126,7 @@ async function withdraw({ pair, check }: Fsck, upload: TransferRow, spec: Volume
     await metadata.receivedVolumes.remove(fileId, [spec.idx]);
     return true;
   }
-  // The client that sent it again may have been answered by the row that was just removed.
+  // The client that sent it again may have been answered based on the row that was just removed.
   if (streaming) await metadata.streamed.record({ transferId, fileId, streamed }, spec, false);
   return false;
 }
@@ -146,7 +146,7 @@ async function checkFiles(parts: Fsck, goOn: boolean, now: number): Promise<void
     const details = { file: file_id, owner, ...(volume !== undefined && { volume }) };
     report.problem(problem, details, mends);
   };
-  // Files that arrive during the check are checked as well.
+  // Includes files that arrive during the check.
   const all = { ...progress, endSeq: Number.MAX_SAFE_INTEGER };
   const walk = new FileWalk(metadata, 'fsck', all, {
     visitVolume: async (file, volume) => {
@@ -168,7 +168,7 @@ async function checkFiles(parts: Fsck, goOn: boolean, now: number): Promise<void
       const known = new Set(specs.map(nameOf));
       for (const stray of await volumes.list(id)) {
         if (stray.idx === THUMBNAIL || known.has(nameOf(stray))) continue;
-        // A crash during a streamed upload left it; the volumes of a file never change.
+        // Left by a crash during a streamed upload; the volumes of a file never change.
         await reportFile('volumes that belong to no file', file, stray.idx, mends, () =>
           volumes.withdraw(id, stray, async () => false),
         );
@@ -179,7 +179,7 @@ async function checkFiles(parts: Fsck, goOn: boolean, now: number): Promise<void
   await walk.run(() => now);
 }
 
-/** Reports a problem, unless the file was deleted during the check; `mend` runs first if `mends`. */
+/** Reports a problem, unless the file was deleted during the check. If `mends` is set, `mend` runs first. */
 type ReportFile = (
   problem: string,
   file: NumberedFile,
@@ -188,7 +188,7 @@ type ReportFile = (
   mend?: () => Promise<unknown>,
 ) => Promise<void>;
 
-/** A lost thumbnail is made again once the record does not name it; strays in its place are removed. */
+/** Checks the thumbnail. With repair, forgets a lost one so that clients can create it again, and removes stray ones. */
 async function checkThumbnail(
   { pair, repair, check }: Fsck,
   file: NumberedFile,
@@ -215,7 +215,7 @@ async function checkThumbnail(
   }
 }
 
-/** Checks what a rescue needs besides files: the service id, and the document of every account with its key bag. */
+/** Checks the data that a rescue needs besides files: the service id, and the document of every account with its key bag. */
 async function checkAccounts({ pair, repair, report }: Fsck): Promise<void> {
   const { metadata, sql, volumes } = pair;
   const { serviceId } = await metadata.store.get();
@@ -225,7 +225,7 @@ async function checkAccounts({ pair, repair, report }: Fsck): Promise<void> {
   }
   for await (const { account_id } of rowsOf(sql, 'account_documents')) {
     const id = String(account_id);
-    // Twice: the document may have been written during the check.
+    // Checked twice: the document may have been written during the first check.
     if ((await isDocumented(pair, id)) || (await isDocumented(pair, id))) report.count('accounts');
     else {
       if (repair) await writeAccount(pair, id);
@@ -234,7 +234,7 @@ async function checkAccounts({ pair, repair, report }: Fsck): Promise<void> {
   }
 }
 
-/** Documents that are out of date count as right: the sweeper will write them. */
+/** Whether the document in the store is right. A stale document counts as right: the sweeper will write it. */
 async function isDocumented({ metadata, volumes }: Pair, id: string): Promise<boolean> {
   const stored = await volumes.account(id).catch(ignoreBroken);
   const state = await metadata.documents.account(id);

@@ -20,7 +20,7 @@ import { takeOverStore } from '../store-record.ts';
 import type { Pair } from './pair.ts';
 import { filesOf, insertRow, isEmpty, rowsOf, type TableName, tables, uploadsOf } from './rows.ts';
 
-/** Reads a stored volume as a request body for another store. */
+/** Turns a stored volume into a body for another store. */
 const bodyOf = (volume: OpenVolume): Body => ({
   async pour(sink) {
     let refusal: unknown;
@@ -50,14 +50,14 @@ interface Group {
   upload: TransferRow | undefined;
 }
 
-/** Groups that are copied at once; small files mostly wait for the stores. */
+/** Groups copied at the same time; small files mostly wait for the stores. */
 const GROUPS_AT_ONCE = 16;
 
 /**
- * Copies everything from one pair of stores to an empty one. Volumes are copied first, and the target verifies each by
- * its digest; the rows follow in one transaction. So an interrupted run is simply started again and copies the missing
- * volumes; the source never changes. If only the database moves, the volumes stay and the store gets a new id, because it
- * belongs to one database.
+ * Copies everything from one pair of stores to an empty one. Volumes are copied first, and the target verifies each by its
+ * digest; the rows follow in one transaction. So an interrupted run can simply be started again and copies the missing
+ * volumes; the source never changes. If only the database moves, the volumes stay and the store gets a new id, because a
+ * store belongs to one database.
  */
 export async function migrateStores(from: Pair, to: Pair, report: Report): Promise<void> {
   if (!(await isEmpty(to.sql)))
@@ -68,7 +68,7 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
   if (!stays) await pairStores(to.metadata.store, to.volumes);
   report.expect(await sumOf(from.sql));
   await inParallel(groupsOf(from.sql), GROUPS_AT_ONCE, (group) => copyGroup(from, to, group, report));
-  // Without all volumes, no rows are copied: a partial copy must not look like a complete one.
+  // Unless all volumes were copied, no rows are: a partial copy must not look like a complete one.
   if (report.problems > 0) return;
   const id = newRandomId();
   await to.sql.transaction(async (tx) => {
@@ -78,11 +78,11 @@ export async function migrateStores(from: Pair, to: Pair, report: Report): Promi
     await takeOverStore(tx, id, facts);
   });
   await to.sql.advanceSerials?.();
-  // Last, because from then on the source database is refused.
+  // Written last, because from then on the source database is refused.
   if (stays) await to.volumes.writeNote('store-id', id);
 }
 
-/** Counts files and bytes now, because the kept totals may be a sweep old. */
+/** Counts files and bytes now, because the stored totals may be as old as the last sweep. */
 async function sumOf(sql: Sql): Promise<{ files: number; bytes: number }> {
   const text = 'SELECT COUNT(*) AS files, CAST(COALESCE(SUM(stored_size), 0) AS TEXT) AS bytes FROM files';
   const [row] = await sql.query<{ files: number; bytes: string }>(text);
@@ -98,7 +98,7 @@ async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
 async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, report: Report): Promise<void> {
   const volumes = await (upload ? from.metadata.streamed.volumes(upload) : from.metadata.files.volumes(id));
   const specs = file ? withThumbnail(volumes, file) : volumes;
-  // Other uploads may lack volumes.
+  // Uploads that are not streamed may lack volumes.
   const isWhole = !upload || isStreaming(upload);
   await to.volumes.create(id);
   const here = new Set((await to.volumes.list(id)).map(newName));

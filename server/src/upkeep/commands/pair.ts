@@ -31,8 +31,8 @@ export interface Pair {
 }
 
 /**
- * Reads the settings with other stores: `folder`, `postgres://…,s3://…`, or one of the two and a folder, which then
- * holds the other store.
+ * Reads the settings, with the stores replaced by `text`: `folder`, `postgres://…,s3://…`, or one of the two and a folder,
+ * which then holds the other store.
  */
 export function configOf(text: string, env: NodeJS.ProcessEnv): Config {
   const { SZ_DATABASE: _, SZ_VOLUMES: __, SZ_DATABASE_FILE: ___, ...rest } = env;
@@ -78,7 +78,7 @@ export async function openStores(config: Config): Promise<Pair> {
   return { config, sql, metadata: new Metadata(sql), volumes, close: () => sql.close() };
 }
 
-/** SQLite would create a missing database. */
+/** Throws if the database is missing; SQLite would create it. */
 export function requireDatabase(config: Config): void {
   if (config.database === undefined && !existsSync(paths.database(config))) {
     throw new ConfigError(`there is no database at ${paths.database(config)}; is this the right folder?`);
@@ -86,7 +86,7 @@ export function requireDatabase(config: Config): void {
 }
 
 /**
- * Opens stores exclusively, and creates missing ones. `other`: a pair that may use the same folder. `anyStore`: does not
+ * Opens stores exclusively and creates missing ones. `other`: a pair that may use the same folder. `anyStore`: skips the
  * check that the two belong together.
  */
 export async function openAlone(

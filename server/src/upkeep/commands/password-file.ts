@@ -1,7 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { UsageError } from '../../operator/commands/report.ts';
 
-/** New passwords, a line for each account, in a file that only its reader has. */
+/** Writes new passwords, one line per account, to a file that only its owner can read. */
 export class PasswordFile {
   readonly #path: string;
   readonly #file: FileHandle;
@@ -11,7 +11,7 @@ export class PasswordFile {
     this.#file = file;
   }
 
-  /** `again`: a run that was killed may have left some in it. */
+  /** `again`: allows an existing file, which a killed run may have left. */
   static async open(path: string, again = false): Promise<PasswordFile> {
     const file = await open(path, again ? 'a' : 'ax', 0o600).catch((cause: Error) => {
       throw new UsageError(`--passwords: ${cause.message}`, { cause });
@@ -19,13 +19,13 @@ export class PasswordFile {
     return new PasswordFile(path, file);
   }
 
-  /** Durable when it resolves. Of two lines for one name the last counts. */
+  /** Adds a line; durable when this resolves. If a name has several lines, the last one counts. */
   async add(username: string, password: string): Promise<void> {
     await this.#file.appendFile(`${username} ${password}\n`);
     await this.#file.sync();
   }
 
-  /** Where no password was needed no file stays. */
+  /** Closes the file, and deletes it if it is empty. */
   async close(): Promise<void> {
     const { size } = await this.#file.stat();
     await this.#file.close();

@@ -12,7 +12,7 @@ import { markAccountStale } from '../documents-table.ts';
 import type { Pair } from './pair.ts';
 import type { PasswordFile } from './password-file.ts';
 
-/** Rebuild everything in an empty database, add what a database in use lacks, or only report that. */
+/** Rebuild everything in an empty database, add what a database in use lacks, or only report what is missing. */
 type RescueMode = 'all' | 'missing' | 'nothing';
 
 export interface RescueParts {
@@ -30,9 +30,9 @@ export interface RescueParts {
  */
 export class AccountRescue extends Service<RescueParts> {
   readonly #passwords = new Passwords();
-  /** Accounts that are being created, by name; several files of an owner may need one at the same time. */
+  /** Accounts being created, by name; several files of an owner may need the account at the same time. */
   readonly #creating = new Map<string, Promise<string | undefined>>();
-  /** Names, by id, that a dry run would have created. */
+  /** Names of accounts that a dry run would have created, by id. */
   readonly #reported = new Map<string, string>();
 
   /** Creates the account of a document, unless it exists. */
@@ -82,13 +82,13 @@ export class AccountRescue extends Service<RescueParts> {
     if ((await this.deps.pair.metadata.accounts.idOf(username)) !== undefined) return undefined;
     const password = randomBytes(18).toString('base64url');
     const password_hash = await this.#passwords.hash(password);
-    // Before the account, so that no password is lost.
+    // Written before the account is created, so that no password is lost.
     if (this.deps.mode !== 'nothing') await this.deps.file!.add(username, password);
     const made = { account_id: accountId, username, password_hash, created_at: new Date().toISOString() };
     return (await this.#make(made, (tx) => markAccountStale(tx, username))) ? username : undefined;
   }
 
-  /** False if another account has the name. */
+  /** Creates an account. False if another account has the name. */
   async #make(
     account: Omit<AccountDocument, 'dirs' | 'rev'>,
     also: (tx: Sql) => Promise<void>,
@@ -102,7 +102,7 @@ export class AccountRescue extends Service<RescueParts> {
         const inserted = await insertAccount(tx, {
           username,
           accountId: account_id,
-          // Only the administrator's document has none, and it creates no account.
+          // Only the administrator's document has no hash, and no account is created from it.
           passwordHash: account.password_hash!,
           createdAt: Date.parse(account.created_at),
           keys: account.keys,
@@ -121,7 +121,7 @@ export class AccountRescue extends Service<RescueParts> {
     return true;
   }
 
-  /** A database in use assigns its own numbers; the document is then out of date. */
+  /** Creates the directories of an account. A database in use assigns its own numbers, which makes the document stale. */
   async #makeDirs(tx: Sql, { account_id, username, dirs, rev }: AccountDocument): Promise<void> {
     const all = this.deps.mode === 'all';
     for (const { dir_id, name, created_at } of dirs) {
@@ -192,7 +192,7 @@ function isUsername(text: unknown): boolean {
   }
 }
 
-/** Up to the year 2255: file numbers are times in milliseconds, times 1000, and must be safe integers. */
+/** Up to the year 2255: file numbers are milliseconds times 1000, and must be safe integers. */
 const LATEST = Number.MAX_SAFE_INTEGER / 1000;
 export function isTime(text: unknown): boolean {
   const time = typeof text === 'string' ? Date.parse(text) : Number.NaN;

@@ -14,16 +14,16 @@ import { markAccountStale, markStale } from '../documents-table.ts';
 import { claimOrphan } from '../orphans-table.ts';
 import { AccountRescue, isAbsentOr, isTime, type RescueParts } from './rescue-accounts.ts';
 
-/** Files of the same millisecond that can have different numbers. */
+/** How many files of the same millisecond can get different numbers. */
 const IN_A_MILLISECOND = 1000;
 
 /** Rebuilds files from their manifests. */
 export class FileRescue extends Service<RescueParts> {
   readonly accounts = new AccountRescue(this.deps);
-  /** Numbers that are reserved for files about to be inserted. */
+  /** Numbers reserved for files that are about to be inserted. */
   readonly #numbers = new Set<number>();
 
-  /** Creates the file of a group that is not a file in the database. */
+  /** Creates a file from a group that is not a file in the database yet. */
   async take(id: string): Promise<void> {
     const { volumes } = this.deps.pair;
     const manifest = await volumes.manifest(id);
@@ -56,7 +56,7 @@ export class FileRescue extends Service<RescueParts> {
     if (this.deps.mode !== 'all') this.deps.report.line({ file: id, owner });
   }
 
-  /** False if a record names the group by now. */
+  /** Inserts a file. False if a record refers to the group by now. */
   async #insert(
     { volumes, thumbnail, ...manifest }: Manifest,
     owner: string,
@@ -70,7 +70,7 @@ export class FileRescue extends Service<RescueParts> {
     const byName = this.deps.mode !== 'all' && manifest.dir_id !== 0;
     const dir = byName ? await this.accounts.nameOfDir(manifest.account_id, manifest.dir_id) : undefined;
     const inserted = await this.deps.pair.sql.transaction(async (tx) => {
-      // An upload that was open when the restored backup was made, and was completed later.
+      // The group may be an upload that was open when the backup was made and was completed later.
       const { file_name, size, sha256, enc_params } = manifest;
       const names = { fileName: file_name, totalSha256: sha256, encParams: enc_params };
       const digest = completionDigest({ ...names, fileSize: size, chunkCount: chunk_count });
@@ -104,7 +104,7 @@ export class FileRescue extends Service<RescueParts> {
   }
 
   /**
-   * Reserves a number from the creation time: groups come in any order, and lists must show the files in their old order.
+   * Reserves a number based on the creation time: groups come in any order, and lists must show the files in their old order.
    * New files get higher numbers.
    */
   async #numberFor(createdAt: number): Promise<number> {
@@ -117,7 +117,7 @@ export class FileRescue extends Service<RescueParts> {
     }
   }
 
-  /** Finds the file's directory; the root if it is missing or belongs to another owner. */
+  /** Finds the file's directory; returns the root if it is missing or belongs to another owner. */
   async #dirOf(
     tx: Sql,
     manifest: Pick<Manifest, 'dir_id' | 'account_id'>,
@@ -136,7 +136,7 @@ export class FileRescue extends Service<RescueParts> {
     return dir?.dir_id ?? 0;
   }
 
-  /** Creates the directory of an account without a document; only its number is known. */
+  /** Creates the directory of an account without a document, of which only the number is known. */
   async #createDir(tx: Sql, accountId: string, owner: string, dirId: number): Promise<void> {
     const documented = 'SELECT 1 FROM account_documents WHERE account_id = ? AND written_rev > 0';
     if ((await tx.query(documented, accountId)).length > 0) return;
@@ -150,7 +150,7 @@ export class FileRescue extends Service<RescueParts> {
 /** Returns the groups that are neither files nor deleted files. */
 export async function findUnknown(sql: Sql, groups: { id: string }[]): Promise<string[]> {
   const among = (table: string) => `SELECT file_id FROM ${table} WHERE file_id IN (${sql.dialect.jsonList})`;
-  // A clone that was in progress when the backup was made may be a file by now. Manifests of deleted files are about to go.
+  // A clone in progress when the backup was made may be a file by now. Manifests of deleted files are about to be removed.
   const text = `${among('files')} UNION ${among('garbage')} AND clone_key IS NULL UNION ${among('stale_manifests')}`;
   const unknown = new Set(groups.map(({ id }) => id));
   const list = JSON.stringify([...unknown]);

@@ -10,7 +10,7 @@ import { FileRescue, findUnknown } from './rescue-files.ts';
 import { isEmpty } from './rows.ts';
 
 const READ_AT_ONCE = 8;
-/** The timestamp that is set while a rescue fills the database, so that an interrupted one can be repeated. */
+/** The timestamp that is set while a rescue fills the database, so that an interrupted rescue can be repeated. */
 const UNDER_WAY = 'rescue';
 
 /** Rebuilds the metadata from the documents in the volume store, in an empty database. */
@@ -30,7 +30,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
     await file.close();
   }
   await sql.advanceSerials?.();
-  // Last, because no server starts on a database that does not know its store.
+  // Done last, because no server starts on a database that does not know its store.
   const identity = await identify(metadata.store, volumes);
   await takeServiceId(pair, report);
   await sql.transaction(async (tx) => {
@@ -41,7 +41,7 @@ export async function rescue(pair: Pair, passwords: string, report: Report): Pro
 
 /**
  * Adds accounts and files that the store has and the database lacks, for example after restoring an older backup. Existing
- * rows do not change. Ends a contest, because the database then knows everything in the store.
+ * rows stay unchanged. Ends a contest, because the database then knows everything in the store.
  */
 export async function rescueMissing(
   pair: Pair,
@@ -55,12 +55,12 @@ export async function rescueMissing(
   const identity = await identify(store, pair.volumes);
   const facts = await store.get();
   if (facts.contestedAt === null && !isForeign(facts, identity.mark)) return;
-  // With problems the contest stays, so that nothing is removed before an operator has looked at them.
+  // If there were problems, the contest stays, so that nothing is removed before an operator has looked at them.
   if (dryRun || report.problems > 0) report.line({ store: 'contested' });
   else await pair.sql.transaction((tx) => adoptStore(tx, identity));
 }
 
-/** Clients derive their login secrets from the service id: with another one, no password would work. */
+/** Restores the service id. Clients derive their login secrets from it: with a different one, no password would work. */
 async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promise<void> {
   const found = await readId(volumes, 'service-id');
   if (found !== undefined) {
@@ -72,7 +72,7 @@ async function takeServiceId({ metadata, volumes }: Pair, report: Report): Promi
   report.problem('stores that had lost their service id', { 'new service id': serviceId });
 }
 
-/** Accounts first, because files need their owners. */
+/** Reads accounts first, because files need their owners. */
 async function takeDocuments(parts: RescueParts): Promise<void> {
   const { volumes, sql } = parts.pair;
   const files = new FileRescue(parts);

@@ -9,7 +9,7 @@ import { TRANSFER_COLUMNS, type TransferRow } from '../../transfers/transfer-row
 
 const PAGE = 500;
 
-/** The tables that migrate copies: their columns, the key for paging, and shorter pages where rows may be long. */
+/** The tables that migrate copies: their columns, the key for paging, and a smaller page size where rows may be long. */
 export const tables = {
   accounts: {
     key: 'username',
@@ -43,7 +43,7 @@ interface Table {
   page?: number;
 }
 
-/** Reads all rows, page by page. */
+/** Reads all rows of a table, page by page. */
 export async function* rowsOf(sql: Sql, table: TableName, after?: Value): AsyncGenerator<Row> {
   const { key, columns, page = PAGE }: Table = tables[table];
   const first = `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key} LIMIT ${page}`;

@@ -66,8 +66,8 @@ export function openVolumes(
 }
 
 /**
- * Opens the volume store for a process that serves requests. Before the first change it is checked that the store belongs to
- * the database.
+ * Opens the volume store for a process that serves requests. For S3, the process checks before its first change that the
+ * store belongs to the database; a folder is checked at the start.
  */
 export function openSettledVolumes(
   config: Config,

@@ -16,11 +16,11 @@ export async function runWorker(settings: Config): Promise<void> {
     metrics.snapshot({ ...poolSamples(metadata.load), ...(await connectionSamples(app.server)) }),
   );
   const app = await createApp({ ...services, nodeMetrics });
-  // Node closes connections beyond this at once.
+  // Node immediately closes connections beyond this limit.
   app.server.maxConnections = connectionLimit(descriptorLimit());
   (app.server as { dropMaxConnection?: boolean }).dropMaxConnection = true;
   app.server.on('drop', () => metrics.add('szafa_connections_refused_total'));
-  // Ctrl-C signals every process of the terminal; only the primary acts on it.
+  // Ctrl-C signals every process of the terminal, but only the primary acts on it.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);
   process.on('disconnect', () => process.exit(1));

@@ -6,7 +6,7 @@ import { ConfigError } from './platform/errors.ts';
 import type { Log } from './platform/log/log.ts';
 import { newProcessName } from './stores.ts';
 
-/** A worker that dies within this time is replaced only after it: a fault at every start must not keep the CPU busy. */
+/** A worker that dies sooner than this is replaced only after a pause: a fault at every start must not keep the CPU busy. */
 const RESPAWN_MS = 1000;
 
 /** The worker processes, which share one port. A worker that dies is replaced. */
@@ -24,7 +24,7 @@ export class Workers {
     this.#onDeath = onDeath;
   }
 
-  /** Resolves to the address once every worker listens. */
+  /** Starts all workers; resolves to the address once every worker listens. */
   async start(): Promise<string> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     const [first] = await Promise.all(Array.from({ length: this.#config.workers }, () => this.#spawn()));
@@ -53,11 +53,12 @@ export class Workers {
     const processName = newProcessName();
     const startedAt = Date.now();
     const worker = cluster.fork({
-      // Each durable write blocks a thread until the disk is done; Node has only four of them.
+      // Each durable write blocks a thread until the disk is done, and Node has only four by default.
       UV_THREADPOOL_SIZE: '16',
-      // Returns the 19 MiB of a password hash to the system. Otherwise glibc keeps them for every thread that hashed once.
+      // Returns the 19 MiB of a password hash to the system. Otherwise glibc would keep them for every thread that has ever
+      // hashed.
       MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024),
-      // Without this glibc would also return the memory of every volume: a fifth more CPU for a GET.
+      // Without this, glibc would also return the memory of every volume, at a fifth more CPU for a GET.
       MALLOC_TRIM_THRESHOLD_: String(64 * 1024 * 1024),
       ...process.env,
       SZ_LANE: this.#config.lane ? '1' : '0',
@@ -75,7 +76,7 @@ export class Workers {
       worker.on('message', (message) => {
         if (message === 'ready') resolve(address!);
       });
-      // A message to a dying worker fails, and its `exit` follows. A process that could not be started emits no `exit`.
+      // A message to a dying worker fails, and its `exit` follows. A process that could not be started never emits `exit`.
       worker.on('error', (err) => {
         this.#log.debug({ err }, 'a message did not reach a worker');
         if (worker.process.pid === undefined) reject(err);
@@ -95,7 +96,7 @@ export class Workers {
     });
   }
 
-  /** Retries for ever: the other workers serve in the meantime. */
+  /** Retries forever; the other workers serve in the meantime. */
   async #replace(startedAt: number): Promise<void> {
     for (let early = Date.now() - startedAt < RESPAWN_MS; ; early = true) {
       if (early) await sleep(RESPAWN_MS);

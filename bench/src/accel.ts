@@ -1,4 +1,4 @@
-/** What the accel cell says: how its rounds are shown and judged. */
+/** Formats and judges the results of the accel cell. */
 import type { AccelResult, Goal } from './results.ts';
 import { median } from './stats.ts';
 

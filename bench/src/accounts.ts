@@ -1,9 +1,9 @@
 import type { AccountsResult, Goal } from './results.ts';
 
-/** "Do not grow by more than half"; a difference of less than this is none. */
+/** Allowed growth, and the difference in milliseconds that still counts as no growth. */
 const MOST = 1.5;
 const SAME_MS = 0.1;
-/** A new connection looks at some of the catalogue. */
+/** Pages that still count as no growth: a new connection reads part of the PostgreSQL catalog. */
 const SAME_PAGES = 20;
 
 export function judgeAccounts(results: AccountsResult[]): Goal[] {

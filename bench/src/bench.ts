@@ -1,16 +1,16 @@
 import type { LoadPool } from './load/pool.ts';
 import type { Fleet } from './peers/fleet.ts';
 
-/** What every cell works with. */
+/** Shared by all cells, the measurements of the bench. */
 export interface Bench {
   fleet: Fleet;
   pool: LoadPool;
-  /** On the filesystem that is measured; cells make their own folders in it. */
+  /** A folder on the measured filesystem, in which each cell creates its own folder. */
   folder: string;
   rounds: number;
-  /** Small amounts, only to see that everything runs. */
+  /** Uses small amounts of data, only to check that everything runs. */
   quick: boolean;
-  /** What the cell `accounts` fills the database with. */
+  /** Size of the database in the cell `accounts`. */
   sizes: { accounts: number; files: number };
   log: (line: string) => void;
 }

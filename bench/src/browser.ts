@@ -1,6 +1,6 @@
 /**
- * A Chromium that is only told what to do, and not watched: the tools that tests use have every request reported
- * with its body, which costs more than the upload itself.
+ * Controls Chromium without observing it. The test tools receive every request with its body, which would cost more than the upload
+ * itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -23,7 +23,7 @@ interface Answer {
   error?: { message: string };
 }
 
-/** One tab, spoken to over Chromium's own protocol. */
+/** One tab, controlled by the DevTools protocol. */
 export class BareBrowser {
   readonly #child: ChildProcess;
   readonly #profile: string;
@@ -43,7 +43,7 @@ export class BareBrowser {
     });
   }
 
-  /** `first` runs in the page before its own scripts. */
+  /** Opens a page. `first` is a script that runs before the page's own. */
   static async start(url: string, first: string): Promise<BareBrowser> {
     const profile = await mkdtemp(join(tmpdir(), 'szafa-chromium-'));
     const args = [
@@ -75,7 +75,7 @@ export class BareBrowser {
     return browser;
   }
 
-  /** The process group of the browser: all its memory is there. */
+  /** Process group of the browser, which includes all its processes. */
   get pid(): number {
     return this.#child.pid!;
   }
@@ -90,7 +90,7 @@ export class BareBrowser {
     return answer.result ?? {};
   }
 
-  /** Runs an expression in the page; a promise is awaited. */
+  /** Runs an expression in the page and awaits its result. */
   async evaluate<T>(expression: string): Promise<T> {
     const params = { expression, awaitPromise: true, returnByValue: true, userGesture: true };
     const { result, exceptionDetails } = (await this.send('Runtime.evaluate', params)) as {

@@ -19,7 +19,7 @@ export class Daemon {
   readonly #outputFile: string;
   #startError = '';
 
-  /** What it prints goes to a file, so that reading it costs nothing while something is measured. */
+  /** Writes the output to a file, so that reading it does not disturb a measurement. */
   constructor(name: string, command: string[], outputFile: string, env: NodeJS.ProcessEnv = process.env) {
     this.name = name;
     this.#outputFile = outputFile;
@@ -35,7 +35,7 @@ export class Daemon {
     });
   }
 
-  /** At once, for a bench that is interrupted. */
+  /** Stops all daemons at once, when the bench is interrupted. */
   static async killAll(): Promise<void> {
     await Promise.all(Array.from(Daemon.#running, (daemon) => daemon.stop(0)));
   }
@@ -46,7 +46,7 @@ export class Daemon {
     return this.#child.pid;
   }
 
-  /** The first match in what the daemon prints. */
+  /** Waits for a match in the daemon's output. */
   async printed(pattern: RegExp, seconds = 20): Promise<RegExpExecArray> {
     for (let waited = 0; waited < seconds * 1000; waited += 20) {
       const match = pattern.exec(this.#output());
@@ -70,7 +70,7 @@ export class Daemon {
     );
   }
 
-  /** SIGTERM, and SIGKILL when that takes too long. */
+  /** Sends SIGTERM, then SIGKILL if the daemon takes too long. */
   async stop(seconds = 5): Promise<void> {
     if (this.#ended()) return;
     const exit = once(this.#child, 'exit');
@@ -106,7 +106,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** A port that was free a moment ago, for servers that cannot choose one themselves. */
+/** Finds a port that was free a moment ago, for servers that cannot choose one themselves. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,11 +8,11 @@ import type { PeerName } from './peers/peer.ts';
 import { ratio } from './ratios.ts';
 import type { Goal, Results, VolumeResult } from './results.ts';
 
-/** Two medians of the same thing differ by less than this; what reads every record or spec takes many times as long. */
+/** Tolerance for two medians that should be equal. Code that reads every record or volume would exceed it many times over. */
 const sameTime = (ms: number) => 1.5 * ms + 0.1;
 const MEMORY_BYTES = 300e6;
 
-/** What the service must reach, each line judged by the figures of this run alone. */
+/** Judges the performance goals by the results of this run alone. */
 export function judge(results: Results): Goal[] {
   const cell = (name: string) => results.volumes.find((result) => result.cell === name);
   return [
@@ -77,7 +77,7 @@ function aheadOfTus(volumes: VolumeResult[]): Goal {
   });
   const lowest = ratios.toSorted((a, b) => a.value - b.value)[0];
   if (!lowest) return goal(text, undefined, '');
-  // A cell in which one of the two failed shows nothing, so it must not count as won.
+  // A cell in which one of the two failed must not count as a win.
   const silent = volumes.length - ratios.length;
   const detail = `lowest ${lowest.value.toFixed(2)} (${lowest.cell}), ${ratios.length} cells`;
   return goal(

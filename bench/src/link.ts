@@ -1,4 +1,4 @@
-/** What the link cell says: how its rounds are shown and judged. */
+/** Formats and judges the results of the link cell. */
 import type { Goal, LinkResult } from './results.ts';
 import { median } from './stats.ts';
 

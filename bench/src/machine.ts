@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The whole path of a program, also from the folders of system programs that a user's PATH may lack. */
+/** Finds a program in PATH and in the system folders, which a user's PATH may lack. */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return folders
@@ -18,7 +18,7 @@ export function findProgram(name: string): string | undefined {
         accessSync(file, constants.X_OK);
         return true;
       } catch {
-        // Not there, or not ours to run: the next folder may have it.
+        // Missing or not executable: try the next folder.
         return false;
       }
     });

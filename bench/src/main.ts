@@ -1,4 +1,4 @@
-/** `npm run bench`: what the service costs, beside servers that do less. */
+/** `npm run bench`: measures the server and compares it with servers that do less. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
@@ -26,14 +26,14 @@ import { failures } from './ratios.ts';
 import { report } from './report.ts';
 import type { Results } from './results.ts';
 
-/** The largest cell keeps 4 GiB, and what was deleted before it may still be there. */
+/** Free space needed: the largest cell stores 4 GiB, and files deleted earlier may still take space. */
 const NEEDED_GIB = 10;
-/** Of a file in the database, with its indexes and PostgreSQL's log. */
+/** Disk space per file record, with indexes and the write-ahead log of PostgreSQL. */
 const RECORD_GIB = 2.5e-6;
 
 interface Cell {
   name: string;
-  /** It takes so long that it runs only when it is named. */
+  /** Runs only if named with --only, because it takes very long. */
   onlyNamed?: boolean;
   run: (bench: Bench, results: Results) => Promise<void>;
 }
@@ -140,7 +140,7 @@ async function main(args: string[]): Promise<number> {
       try {
         await cell.run(bench, results);
       } catch (error) {
-        // What the other cells showed is not lost with it.
+        // Keep the results of the other cells.
         const why = error instanceof Error ? error.message : String(error);
         log(`${cell.name} failed: ${why}`);
         results.failed.push({ cell: cell.name, why });
@@ -149,11 +149,11 @@ async function main(args: string[]): Promise<number> {
   } finally {
     pool.close();
     await fleet.stop();
-    // One that was not ready in time is known to no cell, and the bench would wait for it forever.
+    // A daemon that was not ready in time belongs to no cell, and would keep the bench from exiting.
     await Daemon.killAll();
     await rm(folder, { recursive: true, force: true });
   }
-  // Small amounts show that everything runs, not how fast.
+  // A quick run says nothing about speed.
   const goals = quick ? [] : judge(results);
   console.log(options.json ? JSON.stringify({ ...results, goals }, null, 2) : report(results, goals));
   const failed =
@@ -161,7 +161,7 @@ async function main(args: string[]): Promise<number> {
   return failed || goals.some(({ verdict }) => verdict === 'FAIL') ? 1 : 0;
 }
 
-/** A signal may come twice: from the terminal, and passed on by npm. */
+/** Cleans up once: a signal may arrive twice, from the terminal and forwarded by npm. */
 function cleanUpWhenInterrupted(folder: string): void {
   let begun = false;
   const cleanUp = async () => {

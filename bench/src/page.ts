@@ -13,7 +13,7 @@ type GoodRound = Exclude<PageRound, { failure: string }>;
 const LEAST_RATIO = 0.8;
 const LEAST_OF_BARE = 0.9;
 const KEY_MS = 100;
-/** Twice the bytes, and no more memory than a collector's mood explains. */
+/** Allowed growth of memory for twice the bytes. Garbage collection alone explains this much. */
 const FLAT = 1.25;
 
 function goodRounds({ rounds }: PageResult): GoodRound[] {
@@ -45,7 +45,7 @@ export function pageRows(result: PageResult): string[][] {
   ];
 }
 
-/** What the browser and the service cost, beside the bare page. */
+/** Compares the web app with the bare page, including the CPU time of browser and server. */
 export function bareRows(result: PageResult): string[][] {
   const rounds = goodRounds(result);
   const row = (name: string, ratio: string, trip: (round: GoodRound) => PageTrip) => {

@@ -15,7 +15,7 @@ function rateOf({ put, get }: GoodRound, rate: Rate): number {
   return rate === 'durable' ? put.durableMbps : put.mbps;
 }
 
-/** Rounds in which the peer did what was asked. */
+/** Returns the rounds in which the peer did not fail. */
 export function goodRounds(result: VolumeResult, peer: PeerName): GoodRound[] {
   return (result.peers[peer] ?? []).filter(isGood);
 }
@@ -37,15 +37,15 @@ export function medianRate(result: VolumeResult, rate: Rate, peer: PeerName): nu
   return medianOf(result, peer, (round) => rateOf(round, rate));
 }
 
-/** Of the largest process, of the second largest and so on. */
+/** Median peak memory of the largest process, the second largest, and so on. */
 export function medianPeaks(result: VolumeResult, peer: PeerName, flow: 'put' | 'get'): number[] {
   const rounds = goodRounds(result, peer).map((round) => round[flow].peakBytes);
   return (rounds[0] ?? []).map((_, rank) => median(rounds.map((peaks) => peaks[rank] ?? 0)));
 }
 
 /**
- * szafa / peer: the median of the ratios within each round. Both ran one after the other there, so what else
- * slowed the machine down slowed both. Undefined when there is no round in which both worked.
+ * Returns szafa / peer as the median of the ratios of each round. Both run one after the other in a round, so that other load on the
+ * machine affects both. Undefined if there is no round in which both succeeded.
  */
 export function ratio(result: VolumeResult, rate: Rate, peer: PeerName): number | undefined {
   const own = result.peers.szafa ?? [];

@@ -25,7 +25,7 @@ const titles: Record<PeerName, string> = {
   rclone: 'rclone restic',
 };
 
-/** The results as Markdown that reads well on a terminal too. */
+/** Formats the results as Markdown that is also readable on a terminal. */
 export function report(results: Results, goals: Goal[]): string {
   const { machine, rounds } = results;
   const size = `${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.filesystem}`;

@@ -3,22 +3,22 @@ import type { Machine } from './machine.ts';
 import type { PeerName } from './peers/peer.ts';
 
 export interface Flow {
-  /** 10^6 bytes a second until the last answer. */
+  /** 10^6 bytes per second, measured until the last answer. */
   mbps: number;
-  /** CPU seconds of the server's processes for 10^9 bytes. */
+  /** CPU seconds of all server processes per 10^9 bytes. */
   cpuPerGb: number;
-  /** The same of the load processes. */
+  /** CPU seconds of the load processes per 10^9 bytes. */
   clientCpuPerGb: number;
-  /** Peak resident set of each process of the server, the largest first, in bytes. */
+  /** Peak resident set of each server process in bytes, largest first. */
   peakBytes: number[];
 }
 
 export interface PutFlow extends Flow {
-  /** Until the last answer and then until the filesystem is synced. */
+  /** Rate until the last answer plus the time to sync the filesystem. */
   durableMbps: number;
 }
 
-/** What one peer did in one round. */
+/** Result of one peer in one round. */
 export type PeerRound = { put: PutFlow; get: Flow } | { failure: string };
 
 export interface VolumeResult {
@@ -26,7 +26,7 @@ export interface VolumeResult {
   volumeBytes: number;
   connections: number;
   volumes: number;
-  /** By round, so that ratios can be taken within a round. */
+  /** Results by round, so that ratios can be calculated within a round. */
   peers: Partial<Record<PeerName, PeerRound[]>>;
 }
 
@@ -42,7 +42,7 @@ export interface TransferResult {
   volumes: number;
   initMs: number;
   completeMs: number;
-  /** Of reading the names in a folder with that many files, by itself. */
+  /** Time to list a folder with this number of files, without anything else. */
   readdirMs: number;
 }
 
@@ -60,12 +60,12 @@ export interface ChunksResult {
   putMs: number;
 }
 
-/** One way of the files, until their bytes are on disk. */
+/** An upload or download, until all bytes are on disk. */
 export interface Trip {
   mbps: number;
-  /** CPU seconds of the client's processes for 10^9 bytes. */
+  /** CPU seconds of the client's processes per 10^9 bytes. */
   cpuPerGb: number;
-  /** Peak resident set of the client's largest process, as seen ten times a second. */
+  /** Peak resident set of the client's largest process, sampled ten times per second. */
   peakBytes: number;
 }
 
@@ -77,27 +77,27 @@ export interface ClientResult {
   clients: Partial<Record<ClientName, ClientRound[]>>;
 }
 
-/** How the bare page sends volumes: by `fetch`, or along sockets as the web app does. */
+/** How the bare page sends volumes: with `fetch`, or over WebSockets like the web app. */
 export const bareWays = ['fetch', 'socket'] as const;
 export type BareWay = (typeof bareWays)[number];
 
-/** One file up from a browser. */
+/** An upload of one file from a browser. */
 export interface PageTrip {
   mbps: number;
-  /** CPU seconds of all processes of the browser for 10^9 bytes, and of the service. */
+  /** CPU seconds of all processes of the browser, and of the server, per 10^9 bytes. */
   browserCpuPerGb: number;
   serverCpuPerGb: number;
 }
 
-/** What the web app, the bare page and the command did with the same file. */
+/** Results of the web app, the bare page and the command for the same file. */
 export type PageRound =
   | {
       commandMbps: number;
       page: PageTrip;
       bare: Record<BareWay, PageTrip>;
-      /** From a key to the next picture, while an upload ran. */
+      /** Time from a key press to the next frame, during an upload. */
       keyMs: { median: number; worst: number };
-      /** Largest resident set of the tab, during an upload of half the file and of the whole one. */
+      /** Largest resident set of the tab, during an upload of half the bytes and of all. */
       tabBytes: { half: number; whole: number };
     }
   | { failure: string };
@@ -107,21 +107,21 @@ export interface PageResult {
   rounds: PageRound[];
 }
 
-/** GET through nginx that sends volumes itself, beside nginx alone. */
+/** Downloads through an nginx that sends the volumes itself (SZ_ACCEL), compared with plain nginx. */
 export interface AccelResult {
   bytes: number;
   connections: number;
   rounds: { nginxMbps: number; mbps: number; nodeCpuPerGb: number }[];
 }
 
-/** A folder put once more, with nothing to do. */
+/** A repeated `put` of an unchanged folder. */
 export interface AgainResult {
   files: number;
-  /** Of each round, with the start of the command. */
+  /** Seconds of each round, including the start of the command. */
   seconds: number[];
 }
 
-/** One file down, by its owner and through a link, in MB a second. */
+/** Download of one file by its owner and through a link, in MB per second. */
 export interface LinkResult {
   bytes: number;
   rounds: { own: number; link: number }[];
@@ -131,11 +131,11 @@ export interface AccountsSide {
   accounts: number;
   files: number;
   ms: number;
-  /** That PostgreSQL looked at. */
+  /** Database pages that PostgreSQL accessed. */
   pages: number;
 }
 
-/** The same question with few and with many files in the database. */
+/** The same request with few and with many files in the database. */
 export interface AccountsResult {
   question: string;
   few: AccountsSide;
@@ -147,9 +147,9 @@ export interface ScaleResult {
   unit: 'a second' | 'MB/s' | 'ms';
   reference: number;
   measured: number;
-  /** measured / reference: the median of the ratios within each round. */
+  /** measured / reference, as the median of the ratios of each round. */
   ratio: number;
-  /** What the ratio must reach; for times, what it must not pass. */
+  /** Lower limit of the ratio; for times, the upper limit. */
   bound: number;
   detail: string;
 }
@@ -175,6 +175,6 @@ export interface Results {
   accel: AccelResult[];
   page: PageResult[];
   accounts: AccountsResult[];
-  /** Cells that ended with an error: they show nothing. */
+  /** Cells that ended with an error and have no result. */
   failed: { cell: string; why: string }[];
 }

@@ -1,4 +1,4 @@
-/** The value below which a share of all values lies; NaN when there are none. */
+/** Returns the value below which this share of all values lies; NaN if there are none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -1,7 +1,7 @@
-/** What a server costs, read from /proc for the whole tree of its processes. */
+/** Reads the CPU time and memory of a server and all its child processes from /proc. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** USER_HZ: fixed by the kernel's interface on every architecture that Node runs on. */
+/** USER_HZ, which is fixed on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
 
 export interface ProcessPeak {
@@ -12,11 +12,11 @@ export interface ProcessPeak {
 
 interface Stat {
   ppid: number;
-  /** Of the process and of its children that have ended. */
+  /** CPU time of the process and of its children that have ended. */
   ticks: number;
 }
 
-/** A process may end between listing and reading: then there is nothing to count. */
+/** Returns undefined if the process has ended since it was listed. */
 function readProc(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -30,13 +30,13 @@ function readProc(path: string): string | undefined {
 function readStat(pid: number): Stat | undefined {
   const text = readProc(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
-  // The command in parentheses may hold blanks; the numbers begin after it, with the state as field 3.
+  // The command name in parentheses may contain blanks. After it comes field 3, the state.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number) => Number(fields[number - 3]);
   return { ppid: field(4), ticks: field(14) + field(15) + field(16) + field(17) };
 }
 
-/** A process and all its descendants. */
+/** Returns a process and all its descendants. */
 export function processTree(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
@@ -54,7 +54,7 @@ export function cpuSeconds(root: number): number {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Sets the high-water mark of the resident set back to its present size. */
+/** Resets the peak of the resident set to its current size. */
 export function resetPeaks(root: number): void {
   for (const pid of processTree(root)) writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

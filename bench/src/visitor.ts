@@ -1,14 +1,14 @@
-/** Somebody in front of the web app: uploads and downloads files, types meanwhile, and looks at what the tab takes. */
+/** Simulates a user of the web app: uploads and downloads files, types during uploads, and measures the memory of the tab. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BareBrowser } from './browser.ts';
 
 const LIMIT_MS = 600_000;
 const LOOK_MS = 50;
-/** As fast as a person types; without a pause the typing would cost more than the upload. */
+/** Pause between keys, as a person would type. Without it, typing would cost more than the upload. */
 const KEY_MS = 150;
 const FILES = 'input[data-test=files]';
-/** Without a picker the page hands downloads to the browser; the picker of the other way is a person who says yes. */
+/** Without a save picker the page passes downloads to the browser. The fake picker accepts without a dialog. */
 const WAYS = {
   browser: 'delete globalThis.showSaveFilePicker',
   picker: `globalThis.showSaveFilePicker = async ({ suggestedName }) =>
@@ -21,7 +21,7 @@ const fill = (name: string, value: string) => `(() => {
   input.dispatchEvent(new Event('input', { bubbles: true }));
 })()`;
 
-/** In the page: milliseconds from the key that comes next, as the browser got it, to the picture after it. */
+/** Script for the page: measures the milliseconds from the next key press to the frame after it. */
 const NEXT_KEY = `globalThis.nextKey = new Promise((resolve) => {
   const input = document.getElementById('filter');
   input.focus();
@@ -35,9 +35,9 @@ const NEXT_KEY = `globalThis.nextKey = new Promise((resolve) => {
 }); undefined`;
 const STATE = "document.querySelector('.transfer')?.className ?? ''";
 
-/** While somebody typed. */
+/** Measurements while the user types. */
 export interface Felt {
-  /** Milliseconds from each key to the next picture. */
+  /** Milliseconds from each key press to the next frame. */
   keyMs: number[];
   /** Resident bytes of the tab at each key. */
   tabBytes: number[];
@@ -75,7 +75,7 @@ export class Visitor {
     return this.#browser.pid;
   }
 
-  /** Uploads a file and gives the seconds until the page says that it is there; calls `look` again and again until then. */
+  /** Uploads a file and returns the seconds until the page reports success. Calls `look` repeatedly in between. */
   async upload(file: string, look = () => {}): Promise<number> {
     return this.#upload(file, () => {
       look();
@@ -93,7 +93,7 @@ export class Visitor {
     return felt;
   }
 
-  /** Downloads the first file of the list into a folder; calls `look` before, and again and again until it is there. */
+  /** Downloads the first file of the list into a folder. Calls `look` once before and repeatedly until it is done. */
   async download(folder: string, look: () => void | Promise<void>): Promise<void> {
     await this.#browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
     await this.#browser.until('a file', "document.querySelector('.rows .row')", LIMIT_MS);
@@ -137,7 +137,7 @@ export class Visitor {
     return this.#browser.evaluate<number>('globalThis.nextKey');
   }
 
-  /** Until the page says that the newest transfer is done; its seconds. */
+  /** Waits until the page reports that the newest transfer is done, and returns the seconds it took. */
   async #finish(meanwhile: () => Promise<void>, began = performance.now()): Promise<number> {
     for (let state = ''; !state.includes('done'); state = await this.#browser.evaluate<string>(STATE)) {
       if (state.includes('failed'))
@@ -163,7 +163,7 @@ function residentOf(group: number): { command: string; bytes: number }[] {
       const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
       found.push({ command, bytes: Number(resident?.[1] ?? 0) * 1024 });
     } catch {
-      // Ended between the listing and the look.
+      // The process has ended since it was listed.
     }
   }
   return found;

@@ -1,7 +1,7 @@
 /**
- * The bare page: what any page must do that uploads as szafa does, and nothing else. It reads the file into memory that is used again,
- * seals it with Web Crypto in segments of the same size, hashes it and sends it, with as many workers and volumes at once as the web
- * app, to the same service. How near the web app is to it shows what the app itself costs, and what the browser does.
+ * The bare page does only what every page must do that uploads like szafa: it reads the file into reused memory, seals it with Web
+ * Crypto in segments of the same size, hashes it and sends it to the same server, with as many workers and volumes at once as the web
+ * app. The difference to the web app is the cost of the app itself; the rest is the cost of the browser.
  */
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export class BarePage {
   }
 
   static async open(service: string, token: string): Promise<BarePage> {
-    // Any answer of the API is a document of the right origin, with no policy for scripts.
+    // Any API answer will do: it is a document of the right origin without a Content Security Policy for scripts.
     const url = `${service}${pathOf('service')}`;
     const browser = await BareBrowser.start(url, '');
     try {
@@ -43,7 +43,7 @@ export class BarePage {
     return this.#browser.pid;
   }
 
-  /** Seconds until the service has answered complete. */
+  /** Uploads a file and returns the seconds until the server has answered complete. */
   async upload(path: string, way: BareWay): Promise<number> {
     const { size } = await stat(path);
     const count = Math.ceil(size / DEFAULT_VOLUME_SIZE);

@@ -16,16 +16,16 @@ const MIB = 2 ** 20;
 const CONNECTIONS = 8;
 const VOLUMES = 64;
 const WARM_UP = 500;
-/** A round goes to and fro so often: the machine's speed changes within a second. */
+/** How often a round alternates between the two servers, because the machine's speed changes within a second. */
 const SLICES = 4;
 
-/** GET through the nginx of deploy/, which sends the volumes itself (SZ_ACCEL), beside a bare nginx with the same bytes. */
+/** Measures GET through the nginx of deploy/, which sends the volumes itself (SZ_ACCEL), and through plain nginx with the same bytes. */
 export async function measureAccel(bench: Bench): Promise<AccelResult> {
   const bytes = bench.quick ? MIB : 8 * MIB;
   const folder = join(bench.folder, 'accel');
   await mkdir(folder);
   const alone = await startNginx(findProgram('nginx')!, join(folder, 'nginx'));
-  // Nothing is deleted here: the node sweeps as often as it does by itself.
+  // Use the default sweep interval: nothing is deleted here.
   const env = { SZ_ACCEL: '1', SZ_TRUST_PROXY: '127.0.0.1', SZ_SWEEP_INTERVAL: '5' };
   const szafa = await Szafa.start(join(folder, 'szafa'), 'bench', env);
   for (let place = szafa.data; place !== dirname(bench.folder); place = dirname(place))
@@ -43,7 +43,7 @@ export async function measureAccel(bench: Bench): Promise<AccelResult> {
     const [theirs, ours] = [await stored(alone), await stored(szafa)];
     const seconds = async (port: number, gets: LoadRequest[]) =>
       (await bench.pool.run(port, CONNECTIONS, gets)).seconds;
-    // What a node compiles after a thousand requests is no part of what a GB costs.
+    // Warm up, so that JIT compilation does not count in the CPU time per GB.
     const small = await szafa.prepare(WARM_UP, 1);
     await bench.pool.run(szafa.port, CONNECTIONS, small.puts);
     const smallGets = await small.gets();

@@ -20,12 +20,12 @@ import { timed } from './transfers.ts';
 const PASSWORD = 'a password for the bench';
 const PAGE = 100;
 const ASKERS = 30;
-/** What is not asked by an account. */
+/** Repetitions of sweep and scrape, which no account requests. */
 const REPEATED = 10;
-/** An idle connection tells PostgreSQL's counters what it did after so long at the latest. */
+/** Wait for PostgreSQL's counters: an idle connection updates them after at most this time. */
 const COUNTED_MS = 10_500;
 
-/** How many there are to compare with. */
+/** Files of the small database. */
 const FEW_FILES = 10_000;
 
 const questions = ['login', 'page', 'quota', 'init', 'complete', 'rmdir', 'sweep', 'scrape'] as const;
@@ -41,15 +41,15 @@ interface Side {
 }
 
 /**
- * What everybody asks for, and what happens all the time, with few and with many accounts in PostgreSQL. Each account has equally
- * many files on both sides, and each request is another account's. Pages that PostgreSQL looked at show the same as times do, and
- * are the same on a busy machine.
+ * Measures frequent requests and background work with few and with many accounts in PostgreSQL. Accounts on both sides have the same
+ * number of files, and each request comes from a different account. Counts pages as well as times, because page counts do not depend
+ * on other load on the machine.
  */
 export async function measureAccounts(bench: Bench): Promise<AccountsResult[]> {
   const { accounts, files } = bench.sizes;
   const filesEach = Math.max(1, Math.floor(files / accounts));
   const few = Math.max(1, Math.floor(Math.min(FEW_FILES, files / 10) / filesEach));
-  // What PostgreSQL does by itself would count as well.
+  // No autovacuum: its pages would be counted.
   const settings = { shared_buffers: '1GB', max_wal_size: '8GB', autovacuum: 'off' };
   const postgres = await Postgres.start(settings);
   const sides: Side[] = [];
@@ -70,7 +70,7 @@ export async function measureAccounts(bench: Bench): Promise<AccountsResult[]> {
     const [left, right] = sides as [Side, Side];
     const shown = ({ accounts, files, times, pages }: Side, question: Question) => ({
       ...{ accounts, files, pages: pages[question] },
-      // Those that nothing else on the machine kept waiting.
+      // The lower quartile leaves out requests that other load on the machine slowed down.
       ms: quantile(times[question], 0.25),
     });
     return questions.map((question) => ({
@@ -84,14 +84,14 @@ export async function measureAccounts(bench: Bench): Promise<AccountsResult[]> {
   }
 }
 
-/** The first round only warms up. */
+/** Runs all requests on both sides, alternating. The first round is a warm-up. */
 async function askInTurns(bench: Bench, sides: Side[]): Promise<void> {
   for (let round = 0; round <= bench.rounds; round++) {
     const askers = await Promise.all(sides.map((side) => Asker.signIn(bench, side, round)));
     for (const question of questions) {
       const lists = askers.map((asker) => asker.tasks(question));
       for (let at = 0; at < Math.max(...lists.map((list) => list.length)); at++) {
-        // To and fro: the machine's speed changes within a second.
+        // Alternate, because the machine's speed changes within a second.
         for (const [which, list] of lists.entries()) {
           const ms = await list[at]?.();
           if (ms !== undefined && round > 0) sides[which]!.times[question].push(ms);
@@ -103,7 +103,7 @@ async function askInTurns(bench: Bench, sides: Side[]): Promise<void> {
   }
 }
 
-/** How many pages one request of each kind makes PostgreSQL look at. */
+/** Counts the pages that PostgreSQL accesses for one request of each kind. */
 async function countPages(bench: Bench, url: string, sides: Side[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -135,7 +135,7 @@ async function begin(
   database: string,
 ): Promise<Omit<Side, 'accounts' | 'files'>> {
   const folder = join(bench.folder, `accounts-${name}`);
-  // What is filled in has no volumes; and only the sweeps that are measured are to run.
+  // No scrub, because the generated files have no volumes. No sweeps except for those measured.
   const env = { SZ_DATABASE: database, SZ_SCRUB_DAYS: '0', SZ_SWEEP_INTERVAL: '3600', SZ_MIN_FREE: '0' };
   const szafa = await Szafa.start(folder, 'bench', env);
   const config = readConfig({ ...env, SZ_DATA: szafa.data, SZ_LOG: 'error' });
@@ -146,7 +146,7 @@ async function begin(
 
 type Task = () => Promise<number>;
 
-/** A few accounts, spread over all of them, that ask the same questions. */
+/** Sends the measured requests for a few accounts, spread over all of them. */
 class Asker {
   readonly #side: Side;
   readonly #round: number;
@@ -186,7 +186,7 @@ class Asker {
     await this.#services.metadata.close();
   }
 
-  /** Each of them gives its time in milliseconds. In the order of `questions`: some need what others leave. */
+  /** Returns tasks that return their time in milliseconds. Must be called in the order of `questions`: some need results of earlier ones. */
   tasks(question: Question): Task[] {
     const { szafa, accounts } = this.#side;
     const { port } = szafa;
@@ -226,7 +226,7 @@ class Asker {
     return (await timed(this.#side.szafa.port, scrape, (text) => text)).ms;
   }
 
-  /** By the server's own sweeper, in this process, where its time can be taken. */
+  /** Runs the server's sweeper in this process, where it can be timed. */
   #sweeps(): Task[] {
     const sweeper = new Sweeper({ ...this.#services, shared: true });
     return Array(REPEATED).fill(async () => {
@@ -237,6 +237,6 @@ class Asker {
   }
 }
 
-/** Of so many accounts one, another one in each round. */
+/** Picks an account, a different one in each round. */
 const placeOf = (at: number, count: number, accounts: number, round: number) =>
   Math.floor(((at + (round % 7) / 7) * accounts) / count);

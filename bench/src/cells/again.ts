@@ -6,7 +6,7 @@ import { startSzafa } from '../clients/start.ts';
 import type { AgainResult } from '../results.ts';
 import { writeFiles } from './clients.ts';
 
-/** A folder of many small files that is uploaded once more, with nothing to do. */
+/** Measures a repeated `put` of many small files that have not changed. */
 export async function measureAgain(bench: Bench): Promise<AgainResult> {
   const folder = join(bench.folder, 'again');
   await mkdir(folder);

@@ -6,7 +6,7 @@ import { median, quantile } from '../stats.ts';
 
 const VOLUME_BYTES = 4096;
 
-/** PUT of one small volume into a transfer of one, and into one of ten thousand: both must cost the same. */
+/** Measures the PUT of a small volume in transfers of one and of ten thousand volumes. Both must take the same time. */
 export async function measureChunks(bench: Bench): Promise<ChunksResult[]> {
   const puts = bench.quick ? 20 : 300;
   const szafa = await Szafa.start(join(bench.folder, 'chunks'));

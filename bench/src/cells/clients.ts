@@ -20,16 +20,16 @@ interface Files {
 
 interface Load extends Files {
   name: string;
-  /** Goes up and down before anything is timed: a server runs for months. */
+  /** Files transferred before the measurement, because a real server is always warmed up. */
   warmUp: Files;
-  /** The only client; all of them unless told. */
+  /** The only client to measure. If absent, all clients are measured. */
   only?: ClientName;
 }
 
 const loads: Load[] = [
   { name: 'one file of 1 GiB', files: 1, bytes: 1024 * MIB, warmUp: { files: 1, bytes: 64 * MIB } },
   {
-    // Only to compare it with a smaller one.
+    // Only compared with the smaller file of szafa itself.
     name: 'one file of 4 GiB',
     files: 1,
     bytes: 4096 * MIB,
@@ -48,7 +48,7 @@ const quickLoads: Load[] = [
   { name: '50 files of 64 KiB', files: 50, bytes: 64 * 1024, warmUp: { files: 2, bytes: 64 * 1024 } },
 ];
 
-/** The same files up and down through every client, interleaved; each until its bytes are on disk. */
+/** Uploads and downloads the same files with every client in turn. Each time includes syncing to disk. */
 export async function measureClients(bench: Bench): Promise<ClientResult[]> {
   const folder = join(bench.folder, 'clients');
   await mkdir(folder, { recursive: true });
@@ -79,7 +79,7 @@ async function measureLoad(
   for (let round = 0; round <= bench.rounds; round++) {
     const isWarmUp = round === 0;
     const files = isWarmUp ? load.warmUp : load;
-    // New bytes in every round: what one has seen before, it would not upload again.
+    // New content in every round, because some clients do not upload content twice.
     const source = join(folder, `source${round}-${load.files}-${load.bytes}`);
     await writeFiles(source, files);
     for (const [at] of clients.entries()) {
@@ -95,8 +95,8 @@ async function measureLoad(
 }
 
 /**
- * Many small files stay until the end: for minutes after they are deleted, ext4 looks for other places than theirs, and
- * whoever makes files then pays for it.
+ * Deletes a single file. Many small files stay until the end: for minutes after deleting them, ext4 creates new files more slowly, which
+ * would affect the next measurement.
  */
 async function discard(folder: string, { files }: Files): Promise<void> {
   if (files === 1) await rm(folder, { recursive: true });
@@ -144,7 +144,7 @@ async function measureRound(
   }
 }
 
-/** Runs a command to its end, then until its bytes are on disk; counts the CPU of all its processes. */
+/** Runs a command and waits until its bytes are on disk. Counts the CPU time of all its processes. */
 export async function trip(client: Client, command: string, bytes: number, folder: string): Promise<Trip> {
   const begun = performance.now();
   const child = spawn('bash', ['-c', `set -o pipefail; ${command}; code=$?; times >&2; exit $code`], {
@@ -170,7 +170,7 @@ export async function trip(client: Client, command: string, bytes: number, folde
   return { mbps: bytes / 1e6 / seconds, cpuPerGb: cpuOf(output) / (bytes / 1e9), peakBytes };
 }
 
-/** The last line that `times` prints: user and system time of all children. */
+/** Parses the last line printed by `times`: user and system time of all child processes. */
 function cpuOf(output: string): number {
   const [, user = '', system = ''] = /(\S+) (\S+)\s*$/.exec(output) ?? [];
   const seconds = (text: string) => {

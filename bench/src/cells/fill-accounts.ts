@@ -12,15 +12,15 @@ import { insertRow } from '../../../server/src/upkeep/commands/rows.ts';
 
 export const nameOf = (account: number) => `account_${account}`;
 
-/** Of one insert; what is left over goes in halves of it, so that there are few texts to prepare. */
+/** Rows per insert. The rest is inserted in powers of two, to limit the number of prepared statements. */
 const ROWS = 512;
 const FILES_AT_ONCE = 10_000;
 const WRITERS = 2;
 const ONE_ROW = / VALUES (\((?:\?, )*\?\))/;
 
 /**
- * Takes the statements of the server's own code and runs those that insert one row many at a time: ten million files would take
- * hours otherwise. Sums of an account are added up first, as its files are all made here.
+ * Collects the single-row inserts of the server's own code and runs them as multi-row inserts: ten million files would take hours
+ * otherwise. Adds up the usage of each account first, because all its files are created here.
  */
 class Batches {
   readonly #tx: Sql;
@@ -44,7 +44,7 @@ class Batches {
 
   async end(): Promise<void> {
     for (const [text, rows] of this.#rows) await this.#flush(text, rows, 1);
-    // In one order, so that two writers never wait for each other in a circle.
+    // Always in the same order, so that two writers cannot deadlock.
     for (const { text, params } of this.#sums.values()) await this.#tx.execute(text, ...params);
   }
 
@@ -82,8 +82,7 @@ export interface Filling {
 }
 
 /**
- * Accounts with a session, a directory and files, as the server writes them when they come about one by one, and when it copies a
- * database. Only their volumes are nowhere.
+ * Creates accounts with a session, a directory and files, as the server's own code writes them. Only the volumes are missing.
  */
 export async function fillAccounts(
   url: string,

@@ -12,7 +12,7 @@ import type { Szafa } from '../peers/szafa.ts';
 const VOLUME_BYTES = 1;
 const AT_ONCE = 8;
 
-/** Files of one tiny volume each, uploaded as any client would. */
+/** Uploads files of one tiny volume each through the API. */
 export async function fillByApi(pool: LoadPool, szafa: Szafa, files: number): Promise<void> {
   let left = files;
   const transfers: string[] = [];
@@ -32,7 +32,7 @@ function anyFile(index: number): Filled {
   return { file_name: `file ${index}`, size: VOLUME_BYTES, created_at: Date.now() };
 }
 
-/** The records alone, written by the server's own code into the database of a running server. */
+/** Writes only the file records, with the server's own code, into the database of a running server. */
 export async function fillDatabase(
   data: string,
   owner: string,

@@ -7,7 +7,7 @@ import { median, quantile } from '../stats.ts';
 import { fillByApi, fillDatabase } from './fill.ts';
 
 const OWNER = 'bench';
-/** More than so many files would take long through the interface. */
+/** Larger numbers of files are written directly to the database, because uploads would take too long. */
 const MOST_BY_API = 1000;
 const PAGE = 100;
 
@@ -20,7 +20,7 @@ interface Store {
   times: Record<Question, number[]>;
 }
 
-/** List, quota and authentication with few and with many files: one server for each number, asked in turn. */
+/** Measures list, quota and authentication with few and with many files. There is one server per number; requests alternate. */
 export async function measureGrowth(bench: Bench): Promise<GrowthResult[]> {
   const stores: Store[] = [];
   try {

@@ -9,7 +9,7 @@ import { trip, writeFiles } from './clients.ts';
 
 const MIB = 2 ** 20;
 
-/** One file, fetched by its owner and by somebody who only has a link to it, in turns. */
+/** Downloads one file as its owner and through a link, alternating. */
 export async function measureLink(bench: Bench): Promise<LinkResult> {
   const folder = join(bench.folder, 'link');
   await mkdir(folder);
@@ -27,7 +27,7 @@ export async function measureLink(bench: Bench): Promise<LinkResult> {
       ['link', (target: string) => client.downLink(link, target)],
     ] as const;
     const result: LinkResult = { bytes, rounds: [] };
-    // The first round warms up.
+    // The first round is a warm-up.
     for (let round = 0; round <= bench.rounds; round++) {
       const mbps = { own: 0, link: 0 };
       for (const [way, down] of round % 2 === 0 ? ways : ways.toReversed()) {

@@ -17,7 +17,7 @@ const USER = 'benchpage';
 const PASSWORD = 'a password for the bench';
 const command = fileURLToPath(new URL('../../../cli/bin/szafa.mjs', import.meta.url));
 
-/** The web app against the command and the bare page, with the same file and service; then once more while somebody types. */
+/** Compares the web app with the command and the bare page, for the same file and server; then measures an upload while a user types. */
 export async function measurePage(bench: Bench): Promise<PageResult> {
   const folder = join(bench.folder, 'page');
   const bytes = (bench.quick ? 24 : 1024) * MIB;
@@ -62,13 +62,13 @@ async function measureRound(folder: string, whole: string, half: string, bytes: 
     const run = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { env });
     await run('register', '--quiet');
     visitor = await Visitor.enter(url, USER, PASSWORD);
-    /** Under a name of its own: the command would not send again what is there, and the page would ask. */
+    /** Gives the file a new name: the command would skip an uploaded file, and the web app would ask. */
     const named = async (file: string, name: string) => {
       const path = join(folder, name);
       await link(file, path);
       return path;
     };
-    // Compiled, and with its connections open, on both sides.
+    // Warm up both sides: JIT compilation and open connections.
     await run('put', '--quiet', await named(half, 'first-by-command'));
     await visitor.upload(await named(half, 'first-by-page'));
 

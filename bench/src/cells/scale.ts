@@ -20,23 +20,23 @@ const ACCOUNTS = 8;
 const FILES = 20;
 const SLICES = 4;
 
-/** A question with its answer from two set-ups, asked in turns, so that both meet the same machine. */
+/** A measurement of two set-ups. They alternate, so that other load on the machine affects both. */
 interface Question {
   text: string;
   unit: ScaleResult['unit'];
-  /** Many small ones of the same requests; without it the first round only warms up. */
+  /** Runs many small requests of the same kind. If absent, the first round is the warm-up. */
   warmUp?: () => Promise<void>;
-  /** The least, for times the largest, ratio of what is measured to its reference. */
+  /** Lower limit of measured / reference; for times, the upper limit. */
   bound: number;
-  /** A round goes to and fro between the two so often: the machine's speed changes within a second. */
+  /** How often a round alternates between the two, because the machine's speed changes within a second. */
   slices?: number;
   reference: () => Promise<number>;
   measured: () => Promise<number>;
-  /** Asked once at the end. */
+  /** Returns extra text for the report, after the last round. */
   detail?: () => string;
 }
 
-/** What the other stores and more nodes cost, against the default and against the store itself. */
+/** Compares the other stores, and several nodes, with the defaults and with direct access to the store. */
 export async function measureScale(bench: Bench): Promise<ScaleResult[]> {
   const [postgres, ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
   const started: Szafa[] = [];
@@ -92,7 +92,7 @@ async function answer(bench: Bench, question: Question): Promise<ScaleResult> {
   };
 }
 
-/** Rates of equal shares of work, so that of all of it is their harmonic mean. */
+/** Returns the harmonic mean of the rates of all slices, because each slice does the same amount of work. */
 async function inTurns({ slices = 1, reference, measured }: Question): Promise<[number, number]> {
   let [left, right] = [0, 0];
   for (let slice = 0; slice < slices; slice++) {
@@ -102,7 +102,7 @@ async function inTurns({ slices = 1, reference, measured }: Question): Promise<[
   return [slices / left, slices / right];
 }
 
-/** What each account of a service has, for questions that read or change it. */
+/** An account with data for the requests to read or change. */
 interface Account {
   szafa: Szafa;
   fileId: string;
@@ -112,9 +112,9 @@ interface Account {
 
 interface Kind {
   text: string;
-  /** How many ask, each for itself. */
+  /** Numbers of accounts to send the requests from. */
   accounts: number[];
-  /** So many that what is compiled while they run is compiled in the first of the rounds. */
+  /** Requests per round. Enough that the first round completes all JIT compilation. */
   count: number;
   request: (account: Account, at: number) => LoadRequest;
 }
@@ -147,13 +147,13 @@ const KINDS: Kind[] = [
   },
   {
     text: 'a file moved',
-    // Those of one account change the same sums and wait for each other.
+    // Not with one account: its requests would update the same sums and wait for each other.
     accounts: [ACCOUNTS],
     count: 4000,
     request: ({ szafa, fileId, dirId }, at) =>
       szafa.request('moveFile', { file_id: fileId }, { dir_id: at % 2 ? dirId : 0 }),
   },
-  // Last: it makes lists of directories longer.
+  // Must be last, because it makes the lists of directories longer.
   {
     text: 'a directory made',
     accounts: [1, ACCOUNTS],
@@ -221,7 +221,7 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
     stored = await batch.gets();
     return rate;
   };
-  // A few large volumes are too few for their code to be compiled.
+  // Large volumes alone are too few requests to trigger JIT compilation.
   const warmUp = async () => {
     const small = await large.prepare(bench.quick ? 4 : 1000, 128 * 1024);
     await bench.pool.run(large.port, CONNECTIONS, small.puts);
@@ -253,7 +253,7 @@ function volumes(bench: Bench, ceph: Ceph, large: Szafa): Question[] {
   ];
 }
 
-/** The same requests to the gateway itself, signed. */
+/** Builds the same requests for the S3 gateway itself, with signatures. */
 class Direct {
   readonly #ceph: Ceph;
   readonly #signer: Signer;
@@ -279,7 +279,7 @@ class Direct {
   #each(method: string, payload: string, rest: { body?: number; expectBytes?: number }): LoadRequest[] {
     return Array.from({ length: this.#count }, (_none, at) => {
       const path = `/${this.#ceph.bucket}/direct/${this.#prefix}/${at}`;
-      // The load generator names the host without its port.
+      // Sign the host without a port, as the load generator sends it.
       const signed = this.#signer.sign({ method, host: '127.0.0.1', path, query: {}, headers: {}, payload });
       const { host: _host, ...headers } = signed;
       return request({ method, path, headers, ...rest });

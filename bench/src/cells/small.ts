@@ -5,7 +5,7 @@ import { median, quantile } from '../stats.ts';
 
 const CONNECTIONS = 8;
 
-/** Requests that move next to no bytes: what an answer costs by itself. */
+/** Measures requests with almost no content, which show the cost of a request itself. */
 export async function measureSmall(bench: Bench): Promise<SmallResult[]> {
   const count = bench.quick ? 400 : 8000;
   const szafa = await Szafa.start(`${bench.folder}/small`);

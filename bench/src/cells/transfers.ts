@@ -11,7 +11,7 @@ import { median } from '../stats.ts';
 const VOLUME_BYTES = 1;
 const CONNECTIONS = 16;
 
-/** How long init and complete take with few and with many volumes; the PUTs in between do not count. */
+/** Measures init and complete with few and with many volumes. The PUTs in between do not count. */
 export async function measureTransfers(bench: Bench): Promise<TransferResult[]> {
   const szafa = await Szafa.start(join(bench.folder, 'transfers'));
   try {
@@ -20,7 +20,7 @@ export async function measureTransfers(bench: Bench): Promise<TransferResult[]> 
       init: [] as number[],
       complete: [] as number[],
     }));
-    // What is compiled at the first call is compiled now.
+    // Warm up: the first call triggers JIT compilation.
     await measureRound(bench, szafa, 1);
     for (let round = 1; round <= bench.rounds; round++) {
       for (const { volumes, init, complete } of sizes) {
@@ -47,7 +47,7 @@ interface Times {
   completeMs: number;
 }
 
-/** Several inits, which are given up at once: one is over in a moment and varies. */
+/** Returns the median time of several inits, because a single one is short and varies. */
 export async function initTime(szafa: Szafa, volumes: number): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
@@ -61,14 +61,14 @@ export async function initTime(szafa: Szafa, volumes: number): Promise<number> {
   return median(times);
 }
 
-/** One transfer and its deletion, for a comparison of stores. */
+/** Times one transfer and deletes its file, for a comparison of stores. */
 export async function transferTimes(bench: Bench, szafa: Szafa, volumes: number): Promise<Times> {
   const { fileId, ...times } = await transfer(bench, szafa, volumes);
   await szafa.call('deleteFile', { file_id: fileId });
   return times;
 }
 
-/** A small transfer is over in a moment and varies: several of them make one value. */
+/** Measures one round. Small transfers run several times, because a single one is short and varies. */
 async function measureRound(bench: Bench, szafa: Szafa, volumes: number): Promise<Times> {
   const before = await szafa.files();
   const stored: string[] = [];
@@ -94,13 +94,13 @@ async function transfer(bench: Bench, szafa: Szafa, volumes: number): Promise<Ti
   const { transfer_id } = init.answer;
   const puts = Array.from({ length: volumes }, (_, i) => szafa.put(transfer_id, i + 1, VOLUME_BYTES));
   await bench.pool.run(szafa.port, Math.min(CONNECTIONS, volumes), puts);
-  // What the PUTs left the filesystem to do is not the business of complete.
+  // Sync first: writes left over from the PUTs must not count in complete.
   await syncFilesystem(bench.folder);
   const complete = await timed<{ file_id: string }>(szafa.port, szafa.request('complete', { transfer_id }));
   return { initMs: init.ms, completeMs: complete.ms, fileId: complete.answer.file_id };
 }
 
-/** On a connection of its own. */
+/** Times a request on a new connection. */
 export async function timed<T>(
   port: number,
   request: LoadRequest,
@@ -117,7 +117,7 @@ export async function timed<T>(
   }
 }
 
-/** The part of complete that cannot be had for less: reading the names of the volumes that are there. */
+/** Times listing a folder with this number of files, which complete cannot avoid. */
 async function readdirTime(folder: string, files: number): Promise<number> {
   await mkdir(folder);
   for (let i = 1; i <= files; i++) await writeFile(join(folder, String(i)), '1');

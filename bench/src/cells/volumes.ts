@@ -13,7 +13,7 @@ export interface VolumeCell {
   bytes: number;
   connections: number;
   count: number;
-  /** At most so many rounds, where one moves a lot of bytes. */
+  /** Upper limit of rounds, for cells that transfer a lot of data. */
   maxRounds: number;
 }
 
@@ -26,7 +26,7 @@ function cell(
   return { name: `volumes-${mib}m-${connections}`, bytes: mib * MIB, connections, count, maxRounds };
 }
 
-/** At most 1 GiB a round, but 64 uploads of 64 MiB at once: they show the peak of memory, and run once. */
+/** At most 1 GiB per round, except for the last cell, which measures peak memory and runs once. */
 export const volumeCells: VolumeCell[] = [
   cell(1, 1, 256),
   cell(1, 8, 512),
@@ -39,7 +39,7 @@ export const volumeCells: VolumeCell[] = [
   cell(64, 64, 64, 1),
 ];
 
-/** One volume for each connection, of the two smaller sizes. */
+/** Few volumes of the two smaller sizes. */
 export const quickVolumeCells: VolumeCell[] = [cell(1, 1, 8), cell(1, 8, 16), cell(8, 8, 8)];
 
 export async function measureVolumes(bench: Bench, cell: VolumeCell): Promise<VolumeResult> {
@@ -47,7 +47,7 @@ export async function measureVolumes(bench: Bench, cell: VolumeCell): Promise<Vo
   const { names } = bench.fleet;
   const measured = new Map(names.map((peer) => [peer, [] as PeerRound[]]));
   for (let round = 0; round < Math.min(bench.rounds, maxRounds); round++) {
-    // Another one begins in every round, so that none always follows the same neighbour.
+    // Rotate the order, so that a peer does not always start first.
     const order = names.map((_, i) => names[(i + round) % names.length]!);
     for (const peer of order) {
       const done = await tryPeer(bench, peer, cell);
@@ -58,7 +58,7 @@ export async function measureVolumes(bench: Bench, cell: VolumeCell): Promise<Vo
   return { cell: name, volumeBytes: bytes, connections, volumes: count, peers: Object.fromEntries(measured) };
 }
 
-/** Every server has compiled and allocated what it needs before anything is timed. */
+/** Lets a server compile and allocate what it needs before it is measured. */
 export async function warmUp(pool: LoadPool, peer: Peer): Promise<void> {
   const batch = await peer.prepare(32, MIB);
   await pool.run(peer.port, 8, batch.puts);
@@ -66,7 +66,7 @@ export async function warmUp(pool: LoadPool, peer: Peer): Promise<void> {
   await batch.remove();
 }
 
-/** A failure is a result of its own and never a slow or a fast one. */
+/** Measures a peer. A failure is recorded as such and never counts as a slow or fast round. */
 async function tryPeer(bench: Bench, name: PeerName, cell: VolumeCell): Promise<PeerRound> {
   try {
     return await measurePeer(bench, await bench.fleet.get(name), cell);
@@ -83,7 +83,7 @@ async function measurePeer(bench: Bench, peer: Peer, cell: VolumeCell): Promise<
   const put = await observe(peer, cell, () => pool.run(peer.port, cell.connections, batch.puts));
   const syncSeconds = await syncFilesystem(folder);
   const gets = await batch.gets();
-  // Everyone's volumes come from the page cache, also those of a server that wrote past it; one is compared.
+  // Read once before measuring, so that all volumes are in the page cache even if a server bypassed it. Compare the content of one.
   const [first, ...rest] = gets;
   const compared = { ...first!, expectSha256: patternSha256(cell.bytes) };
   await pool.run(peer.port, cell.connections, [compared, ...rest]);

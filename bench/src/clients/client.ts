@@ -1,10 +1,10 @@
-/** A program that brings files to its server and back, encrypted or not. */
+/** A program that uploads files to its server and downloads them, encrypted or not. */
 export interface Client {
   readonly name: ClientName;
-  /** Commands for one measurement; each runs in a shell of its own. `label` tells rounds apart. */
+  /** Returns the shell command of an upload. `label` is different in each round. */
   up(source: string, label: string): string;
   down(label: string, target: string, source: string): string;
-  /** Environment of these commands. */
+  /** Environment of the commands. */
   readonly env: NodeJS.ProcessEnv;
   stop(): Promise<void>;
 }
@@ -12,5 +12,5 @@ export interface Client {
 export const clientNames = ['szafa', 'restic', 'rclone crypt', 'age + curl', 'curl'] as const;
 export type ClientName = (typeof clientNames)[number];
 
-/** For a path in a shell command. */
+/** Quotes a path for a shell command. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -10,7 +10,7 @@ const isGood = (round: ClientRound | undefined): round is GoodRound =>
 
 const MEMORY_BYTES = 250e6;
 
-/** szafa / other, as the median of the ratios within each round. */
+/** Returns szafa / other as the median of the ratios of each round. */
 function ratio(result: ClientResult, way: Way, other: ClientName): number | undefined {
   const mine = result.clients.szafa ?? [];
   const theirs = result.clients[other] ?? [];
@@ -30,7 +30,7 @@ function medianOf(
   return rounds.length === 0 ? undefined : median(rounds.map(value));
 }
 
-/** The lines of the issue: what the ratio must reach, by load and by the program compared with. */
+/** The least ratio for each load and each program compared with. */
 const LINES: [load: RegExp, other: ClientName, way: Way, least: number][] = [
   [/1 GiB/, 'restic', 'up', 1],
   [/1 GiB/, 'restic', 'down', 1],
@@ -66,7 +66,7 @@ export function judgeClients(results: ClientResult[]): Goal[] {
   const share = one !== undefined && four !== undefined ? four / one : undefined;
   goals.push(
     goal(
-      // A larger one may well be faster: signing in and deriving keys take as long for both.
+      // There is no upper limit: the larger file may be faster, because login and key derivation take the same time for both.
       '4 GiB, up: at least 0.9 of 1 GiB',
       share,
       (value) => value >= 0.9,
@@ -86,7 +86,7 @@ export function judgeClients(results: ClientResult[]): Goal[] {
   return goals;
 }
 
-/** Rows of one table a load: ratio, rate, CPU and memory of every client. */
+/** Formats the table of one load: ratio, rate, CPU time and memory of each client. */
 export function clientRows(result: ClientResult): { header: string[]; rows: string[][] } {
   const shown = (value: number | undefined, digits: number) => value?.toFixed(digits) ?? '-';
   return {

@@ -12,7 +12,7 @@ import { type Client, type ClientName, quoted } from './client.ts';
 const szafaCommand = fileURLToPath(new URL('../../../cli/bin/szafa.mjs', import.meta.url));
 const PASSWORD = 'a password for the bench';
 
-/** What Debian calls the packages of the programs that are compared. */
+/** Debian packages of the programs compared with. */
 export const clientPackages: Record<string, string> = {
   nginx: 'nginx-light',
   rclone: 'rclone',
@@ -27,7 +27,7 @@ export function missingClientPackages(): string[] {
   );
 }
 
-/** Every client with its own server, in folders of their own on one filesystem. */
+/** Starts every client with its own server. All use the same filesystem. */
 export async function startClients(folder: string): Promise<Client[]> {
   const start: Record<ClientName, (folder: string) => Promise<Client>> = {
     szafa: startSzafa,
@@ -46,7 +46,7 @@ export async function startClients(folder: string): Promise<Client[]> {
 }
 
 export interface SzafaClient extends Client {
-  /** Prints a link to a file as JSON. */
+  /** Returns the command that prints a link to a file as JSON. */
   share(path: string): string;
   downLink(link: string, target: string): string;
 }
@@ -86,7 +86,7 @@ async function startRestic(folder: string): Promise<Client> {
   return {
     name: 'restic',
     env,
-    // --force: every round is a first upload, whatever an earlier one has brought.
+    // --force reads all files again, so that every round is like a first upload.
     up: (source, label) => `restic backup --quiet --force --tag ${label} ${quoted(source)}`,
     down: (label, target) => `restic restore --quiet --tag ${label} --target ${quoted(target)} latest`,
     stop: () => server.daemon.stop(),
@@ -142,7 +142,7 @@ async function startAge(folder: string): Promise<Client> {
 async function startCurl(folder: string): Promise<Client> {
   const server = await startNginx(findProgram('nginx')!, join(folder, 'server'));
   const url = `http://127.0.0.1:${server.port}`;
-  /** One curl for all files, as its list of transfers. */
+  /** Runs one curl for all files, with the list of transfers as its configuration. */
   const list = (line: string, source: string) =>
     `find ${quoted(source)} -type f -printf ${quoted(line)} | curl -sf -Z --parallel-max 8 --config -`;
   return {
@@ -154,7 +154,7 @@ async function startCurl(folder: string): Promise<Client> {
   };
 }
 
-/** Bytes and number of all files below a folder, whatever folders a client made on the way. */
+/** Counts the files and bytes below a folder. Clients create different subfolders. */
 export async function contentOf(folder: string): Promise<{ files: number; bytes: number }> {
   const content = { files: 0, bytes: 0 };
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

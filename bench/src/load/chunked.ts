@@ -1,13 +1,13 @@
 import { LoadError } from './error.ts';
 
-/** Takes the framing off a body sent with `Transfer-Encoding: chunked`; trailers are not expected of anyone here. */
+/** Decodes a body sent with `Transfer-Encoding: chunked`. Does not support trailers, which none of the servers sends. */
 export class ChunkedBody {
   done = false;
   #line = '';
   #left = 0;
   #state: 'size' | 'data' | 'data-end' | 'last' = 'size';
 
-  /** The pieces of the body in `data`, in order; an error when something follows the end. */
+  /** Returns the pieces of the body in `data`. Throws if anything follows the end of the body. */
   feed(data: Buffer): Buffer[] {
     const pieces: Buffer[] = [];
     for (let at = 0; at < data.length; ) {

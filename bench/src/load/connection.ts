@@ -10,7 +10,7 @@ export interface LoadResponse {
   /** Lower-case names. */
   headers: Map<string, string>;
   bytes: number;
-  /** Only when it was asked for, or when the status is an error. */
+  /** Empty unless requested, or unless the status is an error. */
   text: string;
 }
 
@@ -22,18 +22,18 @@ interface Exchange {
   reject: (error: Error) => void;
 }
 
-/** Large enough that one read takes all the kernel has; reads never overlap, so all connections share it. */
+/** Large enough to read all that the kernel has in one call. Shared by all connections, because reads never overlap. */
 const readBuffer = Buffer.allocUnsafe(1024 * 1024);
-/** A body goes out in pieces so that progress can be seen; the kernel takes about this much at once. */
+/** Bodies are sent in pieces, so that progress can be observed. The kernel accepts about this much at once. */
 const WRITE_PIECE = 4 * 1024 * 1024;
 const MAX_HEAD = 64 * 1024;
 
 /**
- * One keep-alive HTTP/1.1 connection over a plain socket. It spends next to nothing on what it sends and receives:
- * bodies are views of one pattern, responses are counted in a reused buffer and thrown away.
+ * One keep-alive HTTP/1.1 connection over a plain socket. Uses very little CPU time: bodies are views of one pattern, and responses are
+ * read into a reused buffer, counted and discarded.
  */
 export class Connection {
-  /** Grows with every piece sent and every read: a watchdog sees by it that the server still moves. */
+  /** Increases with every piece sent or received. A watchdog uses it to detect a server that hangs. */
   progress = 0;
   readonly #socket: Socket;
   #exchange: Exchange | undefined;
@@ -74,7 +74,7 @@ export class Connection {
     return connection;
   }
 
-  /** Sends one request and resolves with its response; any status but 2xx is an error. */
+  /** Sends one request and returns its response. Rejects on any status other than 2xx. */
   exchange(request: LoadRequest, keepText = false): Promise<LoadResponse> {
     if (this.#closed) return Promise.reject(this.#closed);
     if (this.#exchange) return Promise.reject(new LoadError('a connection carries one request at a time'));

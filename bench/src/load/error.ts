@@ -1,4 +1,4 @@
-/** The server answered with something else than a plain success, or not at all. */
+/** The server did not answer, or not with a success. */
 export class LoadError extends Error {
   override name = 'LoadError';
 }

@@ -1,6 +1,6 @@
 /**
- * A load process: takes a plan, opens its connections, lets them work the list of requests off, and answers with times.
- * It lives apart from the bench so that the cost of the client shows in no figure of a server.
+ * A load process: receives a plan, opens the connections, sends all requests, and returns the times. It is a separate process, so that
+ * the cost of the client does not count for a server.
  */
 import { Connection } from './connection.ts';
 import { LoadError } from './error.ts';
@@ -11,12 +11,12 @@ export interface Plan {
   port: number;
   connections: number;
   requests: LoadRequest[];
-  /** Give up when nothing has moved on any connection for this long. */
+  /** Fails if there is no progress on any connection for this long. */
   stallSeconds: number;
 }
 
 export interface Outcome {
-  /** On the machine's monotonic clock, so that several load processes can be put together. */
+  /** Time on the monotonic clock of the machine, so that the results of several load processes can be merged. */
   startNs: number;
   endNs: number;
   latenciesMs: number[];

@@ -2,10 +2,10 @@ import { createCipheriv, hash } from 'node:crypto';
 
 let pattern = Buffer.alloc(0);
 
-/** The first `bytes` of an endless incompressible pattern that is the same in every process. */
+/** Returns the first bytes of an endless incompressible pattern, which is the same in every process. */
 export function patternOf(bytes: number): Buffer {
   if (pattern.length < bytes) {
-    // Always from the start: AES-CTR under a fixed key is cheap, and a prefix stays a prefix.
+    // Generate all of it again: AES-CTR with a fixed key is cheap and always produces the same prefix.
     pattern = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(bytes));
   }
   return pattern.subarray(0, bytes);

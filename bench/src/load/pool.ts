@@ -11,11 +11,11 @@ const generator = fileURLToPath(new URL('generator.ts', import.meta.url));
 export interface Load {
   seconds: number;
   latenciesMs: number[];
-  /** What the client side itself cost. */
+  /** CPU time of the load processes. */
   cpuSeconds: number;
 }
 
-/** The load processes: half the cores, so that the servers have the other half. */
+/** The load processes. They use half the cores, so that the servers have the other half. */
 export class LoadPool {
   readonly #children: ChildProcess[] = [];
 
@@ -52,7 +52,7 @@ async function ask(child: ChildProcess, plan: Plan): Promise<Outcome> {
     throw new LoadError('a load process ended unexpectedly');
   });
   const message = once(child, 'message', { signal: ended.signal });
-  // The one that loses the race is aborted below; its rejection is of no interest.
+  // The promise that loses the race is aborted below; ignore its rejection.
   exit.catch(() => {});
   message.catch(() => {});
   try {

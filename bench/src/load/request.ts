@@ -1,12 +1,12 @@
-/** One request as it travels from the bench to a load process: plain data, its head already rendered. */
+/** A request as sent to a load process: plain data, with its head as text. */
 export interface LoadRequest {
-  /** Request line and headers with the empty line that ends them. */
+  /** Request line and headers, including the final empty line. */
   head: string;
   /** Text, or a number of bytes of the common pattern. */
   body?: string | number;
-  /** What the response's body must have in bytes; anything else is a failure. */
+  /** Expected length of the response body in bytes. */
   expectBytes?: number;
-  /** The SHA-256 that the response's body must have, in hex. */
+  /** Expected SHA-256 of the response body, in hex. */
   expectSha256?: string;
 }
 

@@ -7,13 +7,13 @@ import { startRclone } from './rclone.ts';
 import { Szafa } from './szafa.ts';
 import { startTus } from './tus.ts';
 
-/** What Debian calls the packages of the peers that npm does not bring. */
+/** Debian packages of the peers that are not npm packages. */
 const packages: Partial<Record<PeerName, { program: string; debian: string }>> = {
   nginx: { program: 'nginx', debian: 'nginx-light' },
   rclone: { program: 'rclone', debian: 'rclone' },
 };
 
-/** The Debian packages that these peers need and the machine lacks. */
+/** Returns the missing Debian packages for these peers. */
 export function missingPackages(names: readonly PeerName[]): string[] {
   return names.flatMap((name) => {
     const needed = packages[name];
@@ -27,7 +27,7 @@ function start(name: PeerName, folder: string): Promise<Peer> {
   return name === 'tus' ? startTus(folder) : Szafa.start(folder);
 }
 
-/** The servers that take part, each with a folder of its own on the same filesystem. */
+/** The compared servers. Each has its own folder on the same filesystem. */
 export class Fleet {
   readonly names: readonly PeerName[];
   readonly #folder: string;
@@ -40,7 +40,7 @@ export class Fleet {
     this.#warmUp = warmUp;
   }
 
-  /** The running server; started and warmed up at its first use. */
+  /** Returns a running server. Starts it and warms it up at the first call. */
   async get(name: PeerName): Promise<Peer> {
     let peer = this.#peers.get(name);
     if (!peer) {
@@ -51,7 +51,7 @@ export class Fleet {
     return peer;
   }
 
-  /** Ends a server and forgets all it stored, so that one failure is one failure. */
+  /** Stops a server and deletes its data, so that a failure does not affect later rounds. */
   async discard(name: PeerName): Promise<void> {
     await this.#peers.get(name)?.daemon.stop();
     this.#peers.delete(name);

@@ -5,7 +5,7 @@ import { Connection } from '../load/connection.ts';
 import { request } from '../load/request.ts';
 import type { Batch, Peer } from './peer.ts';
 
-/** The ceiling: stores what comes without looking at it, and sends files without touching their bytes. */
+/** Configures nginx as the upper limit: it stores bodies without verifying them and sends files with sendfile. */
 function configuration(folder: string, port: number): string {
   const root = process.getuid?.() === 0 ? 'user root;' : '';
   return `${root}

@@ -13,7 +13,7 @@ export async function startRclone(program: string, folder: string): Promise<Peer
   const command = [program, 'serve', 'restic', '--addr', `127.0.0.1:${port}`, data];
   const daemon = new Daemon('rclone', command, join(folder, 'output'), {
     ...process.env,
-    // Nothing of the host's own configuration takes part.
+    // Do not use the user's own configuration.
     RCLONE_CONFIG: join(folder, 'rclone.conf'),
   });
   await daemon.listening(port);
@@ -24,7 +24,7 @@ export async function startRclone(program: string, folder: string): Promise<Peer
     port,
     async prepare(count, bytes): Promise<Batch> {
       const batch = ++batches;
-      // restic names what it stores by SHA-256; any name of that form will do.
+      // restic uses SHA-256 digests as names, so any name of that form works.
       const paths = Array.from({ length: count }, (_, i) => `/data/${hash('sha256', `${batch} ${i}`)}`);
       return {
         puts: paths.map((path) => request({ method: 'POST', path, body: bytes })),

@@ -11,7 +11,7 @@ import type { Batch, Peer } from './peer.ts';
 
 const main = fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url));
 
-/** This service, with an account of its own, called as the specification says. */
+/** Our server with its own account, used through the specified API. */
 export class Szafa implements Peer {
   readonly name = 'szafa';
   readonly daemon: Daemon;
@@ -35,7 +35,7 @@ export class Szafa implements Peer {
       SZ_PORT: '0',
       SZ_DATA: data,
       SZ_MIN_FREE: '0',
-      // Deleted bytes leave the disk soon, so that the next measurement need not wait for it.
+      // Free deleted bytes soon, so that the next measurement does not have to wait.
       SZ_SWEEP_INTERVAL: '1',
       ...env,
     });
@@ -44,12 +44,12 @@ export class Szafa implements Peer {
     return new Szafa(daemon, port, data, await register(port, username));
   }
 
-  /** The same service, called by somebody else. */
+  /** Returns the same server with a new account. */
   async another(username: string): Promise<Szafa> {
     return new Szafa(this.daemon, this.port, this.data, await register(this.port, username));
   }
 
-  /** The same service, called by an account that is there already; and how long it took to sign in. */
+  /** Returns the same server with an existing account, and the time of the login. */
   async signedIn(username: string, password: string): Promise<{ szafa: Szafa; ms: number }> {
     const begun = performance.now();
     const token = await session(this.port, 'login', username, password);
@@ -125,13 +125,13 @@ export class Szafa implements Peer {
     };
   }
 
-  /** How many files there are of volumes, those on their way out included. */
+  /** Counts the volume files, including those that are being deleted. */
   async files(): Promise<number> {
     const lists = await Promise.all(['volumes', 'trash'].map((name) => filesBelow(join(this.data, name))));
     return lists.reduce((sum, count) => sum + count);
   }
 
-  /** Waits until what was deleted has left the disk, so that it disturbs nobody's next measurement. */
+  /** Waits until deleted volumes are gone from the disk, so that the deletion does not disturb the next measurement. */
   async shrunkTo(files: number): Promise<void> {
     for (let waited = 0; waited < 30_000; waited += 100) {
       if ((await this.files()) <= files) return;
@@ -166,7 +166,7 @@ async function json<T>(port: number, what: LoadRequest): Promise<T> {
   }
 }
 
-/** A folder that goes while it is listed is looked at once more. */
+/** Lists again if a folder disappears in the meantime. */
 async function filesBelow(folder: string): Promise<number> {
   for (let tries = 0; ; tries++) {
     try {

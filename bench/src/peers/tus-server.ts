@@ -1,13 +1,12 @@
-/** `@tus/server` with its file store, as its documentation shows: node tus-server.ts <folder> */
+/** Runs `@tus/server` with its file store, as in its documentation: node tus-server.ts <folder> */
 import { FileStore } from '@tus/file-store';
 import { Server } from '@tus/server';
 
 const directory = process.argv[2];
 if (directory === undefined) throw new TypeError('the folder is missing');
 
-// A client that hangs up right after the last byte of a GET ends the whole process: the body is cancelled, and undici closes the
-// cancelled stream a moment later, outside of any promise (nodejs/undici#5715). Without this the peer dies between two
-// rounds, and later cells would compare with a server that is not there.
+// If a client disconnects right after the last byte of a GET, undici closes the cancelled body outside of any promise, which would end
+// the process (nodejs/undici#5715). The server would then be missing in later rounds and cells.
 process.on('uncaughtException', (error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_INVALID_STATE') return;
   console.error(error);

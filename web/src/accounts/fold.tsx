@@ -25,7 +25,7 @@ interface FoldProps extends PartProps {
   children: ComponentChildren;
 }
 
-/** Call it after an await: work requested by one account must not be done for the next one. */
+/** Throws if the account has changed. Call it after an await: work for one account must not be done for the next. */
 export function requireSignedIn(who: Account): void {
   if (account.peek() !== who) throw new CallError({ code: 'locked', message: 'signed out meanwhile' });
 }

@@ -40,7 +40,7 @@ export async function requireGoodPassword(username: string, password: string, re
   // Load the page that shows a recovery key now: if it failed later, a valid key would never be shown.
   const loading = Promise.all([weaknessOf(password, [username]), import('./recovery-key.tsx')]);
   const [weakness] = await loading.catch(() => {
-    // Both load code on first use, and only loading can fail.
+    // weaknessOf and recovery-key.tsx load code on first use; nothing else here can fail.
     throw new CallError({
       code: 'part-missing',
       message: 'the scripts for a new password could not be loaded',

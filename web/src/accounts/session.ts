@@ -26,7 +26,7 @@ let deleting: Account | null = null;
 
 onTabs((news) => {
   if (news === 'changed' && phase.value === 'in') void refresh();
-  // The session that this tab could not restore has been replaced or ended by another tab.
+  // Another tab has replaced or ended the session that this tab could not restore: try again.
   if (news !== 'changed' && phase.value === 'failed') void start();
   if (news === 'signed-in' && phase.value === 'out') void start();
   if ((news === 'signed-out' || news === 'expired') && phase.value === 'in') void follow(news);

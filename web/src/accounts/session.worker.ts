@@ -162,10 +162,10 @@ export class AccountSession {
     try {
       await szafa.checkKeys();
     } catch (error) {
-      // A new recovery key must be shown now or never, even if the server is away. The keys were just made here, and
-      // are checked when they are next needed.
+      // The new recovery key can be shown only now, so an unreachable server must not prevent that. The keys were just
+      // made here, and are checked when they are next needed.
       if (!(hasKeyToShow && isAway(error))) {
-        // For example, this page cannot open files that are under a separate passphrase.
+        // End the session: for example, this page cannot open files that are under a separate passphrase.
         await this.#goodbye(szafa.token);
         throw error;
       }

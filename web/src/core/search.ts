@@ -2,7 +2,7 @@
 
 import { fold } from '@szafa/client';
 
-/** Returns a test for folded texts that contain all typed words, in any order. */
+/** Returns a function that tests whether a folded text contains all typed words, in any order. */
 export function foldedMatcher(typed: string): (folded: string) => boolean {
   const words = fold(typed).split(/\s+/).filter(Boolean);
   return (folded) => words.every((word) => folded.includes(word));

@@ -2,7 +2,7 @@
 import { effect, type Signal, signal } from '@preact/signals';
 import { LANGUAGES, type Language } from './text/language.ts';
 
-/** A choice stored in this browser. The first one is the default. */
+/** A setting stored in this browser. The first choice is the default. */
 function kept<T extends string>(name: string, choices: readonly [T, ...T[]]): Signal<T> {
   const key = `szafa-${name}`;
   const chosen = signal<T>(choices[0]);

@@ -87,8 +87,8 @@ export function* foldersBelow(folder: Folder): Generator<Folder> {
 }
 
 /**
- * Returns a check whether a move has taken effect. It compares file ids in the trees before and after, because another
- * device may have put a different file at the new path.
+ * Returns a function that tells whether a move has taken effect. It compares file ids in the trees before and after,
+ * because another device may have put a different file at the new path.
  */
 export function arrivals(before: Tree): (after: Tree, move: Move) => boolean {
   const isAt = (after: Tree, path: string, item: Item | undefined) =>

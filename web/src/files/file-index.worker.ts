@@ -52,7 +52,7 @@ export class FileIndex {
     this.#open.clear();
   }
 
-  /** The tree of the last listing, which is the one that the page shows. */
+  /** The tree of the last listing, which the page shows. */
   get tree(): Tree {
     return this.#tree;
   }

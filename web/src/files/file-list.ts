@@ -13,7 +13,7 @@ import { language } from '../core/text/index.ts';
 import { type Folder, filesBelow, foldersBelow, isWithin, nearest, treeOf } from '../core/tree.ts';
 import { type Place, samePlace, TOP } from './address.ts';
 
-/** Delay of the search preparation if the browser has no idle callback or is never idle. */
+/** Longest wait before the search is prepared, if the browser has no idle callback or is never idle. */
 const PREPARE_MS = 500;
 
 export type Row = Folder | Item;
@@ -62,7 +62,7 @@ const ORDER: Record<SortKey, (a: Row, b: Row) => number> = {
   date: (a, b) => timeOf(a) - timeOf(b),
 };
 
-/** Sorts rows. Equal rows, such as files of one batch with the same time, are in ascending order of their names. */
+/** Sorts rows. Ties, such as files of one batch with the same time, are always in ascending order of name. */
 function ordered<T extends Row>(rows: readonly T[]): T[] {
   const { key, down } = sort.value;
   const order = ORDER[key];
@@ -192,7 +192,7 @@ async function read(): Promise<boolean> {
   }
 }
 
-/** Removes rows that are gone from the selection. */
+/** Deselects rows that no longer exist. */
 function deselectMissing(): void {
   if (selected.value.size === 0) return;
   const ids = new Set([...items.value, ...(trashed.value ?? [])].map(({ fileId }) => fileId));

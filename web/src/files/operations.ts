@@ -11,7 +11,7 @@ import { resolveCollisions } from './collisions.ts';
 import { changed, filesOf, isFolder, items, type Row, tree } from './file-list.ts';
 import { clearSelection } from './selection.ts';
 
-/** Progress is shown only for operations that take longer. */
+/** Progress is shown only for operations that take longer than this. */
 const SHOWN_AFTER_MS = 700;
 
 interface Words {

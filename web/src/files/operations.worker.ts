@@ -34,7 +34,7 @@ async function isAnyLeft(szafa: Szafa, fileIds: readonly string[]): Promise<bool
   return left.some(({ fileId }) => wanted.has(fileId));
 }
 
-/** Number of concurrent copies, which the server makes. */
+/** Number of files that the server copies at the same time. */
 const AT_ONCE = 4;
 
 export class Operations {

@@ -16,7 +16,7 @@ function Busy({ label }: { label: string }) {
   );
 }
 
-/** Shown while the server cannot be reached. The app starts by itself when it can. */
+/** Shown while the server cannot be reached. The app starts by itself once the server is back. */
 function Away() {
   return (
     <main class="middle">

@@ -3,7 +3,7 @@ import type { ToServiceWorker } from '../core/bridge/messages.ts';
 import { appUrl } from '../core/call.ts';
 import { localReady } from '../transfers/local.ts';
 
-/** Names the page's files to the service worker. On a first visit they load before it runs, so it has not seen them. */
+/** Tells the service worker which files to cache. On a first visit they load before it runs, so it has not seen them. */
 export async function keepShell(): Promise<void> {
   if (!(await localReady())) return;
   const { active } = await navigator.serviceWorker.ready;

@@ -22,7 +22,7 @@ interface ListOptions<T> {
   at: Place['at'];
   load(): Promise<T>;
   search(all: T, fits: (text: string) => boolean): T;
-  /** Changes of the signals that it reads make the page read the list again. Returns false to skip that. */
+  /** A change of any signal read here makes the page read the list again, unless the result is false. */
   isOld?(): boolean;
 }
 

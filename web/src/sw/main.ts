@@ -1,7 +1,7 @@
 /**
  * The service worker has two tasks. It forwards the browser's requests for `/local/<id>/<name>` (a download, an image, a
- * video) to the tab that issued the id. And it caches the page (shell.ts), so that it opens when the server cannot be
- * reached. It holds no state, because the browser may stop it at any time.
+ * video) to the tab that issued the id. And it caches the page (shell.ts), so that the page opens even if the server
+ * cannot be reached. It holds no state, because the browser may stop it at any time.
  *
  * It sees all other requests of a tab too, volumes included, and leaves them alone. `addRoutes` could not exclude them:
  * its routes do not apply to requests of a tab's worker. Sockets bypass it.

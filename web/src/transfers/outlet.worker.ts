@@ -1,4 +1,4 @@
-/** Answers the browser's own requests for a file or a zip (a download, a video) with plaintext, by the service worker. */
+/** Answers the browser's requests for a file or a zip with plaintext, through the service worker. */
 import type { DownloadProgress } from '@szafa/client';
 import { PIECE_SIZE, safeSegments } from '@szafa/client';
 import { extentOf, volumeAt } from '@szafa/format';

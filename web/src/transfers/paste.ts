@@ -5,7 +5,7 @@ import { text } from '../core/text/index.ts';
 import { dialog, uploadBatches } from '../files/actions.ts';
 import { fromInput } from './pick.ts';
 
-/** The name that browsers give to every copied picture. */
+/** The name that browsers give to a copied picture that has none. */
 const NAMELESS = /^image\.(\w+)$/;
 
 /** Names a pasted picture after the current time, so that two pasted pictures are two files. */

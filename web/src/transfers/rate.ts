@@ -5,7 +5,7 @@ export class Rate {
   readonly #marks: { at: number; done: number }[] = [];
 
   mark(done: number, at = performance.now()): number {
-    // Fewer bytes than before: a failed attempt does not count any more.
+    // The count goes down when an attempt fails and starts over.
     if (done < (this.#marks.at(-1)?.done ?? 0)) this.clear();
     this.#marks.push({ at, done });
     while (this.#marks.length > 2 && at - this.#marks[0]!.at > WINDOW_MS) this.#marks.shift();

@@ -36,7 +36,7 @@ export interface Transfer {
   turn?: number;
 }
 
-/** Limit of running uploads, and of running downloads. */
+/** Maximum number of running uploads, and of running downloads. */
 const AT_ONCE = 3;
 const SETTLE_MS = 400;
 
@@ -67,7 +67,7 @@ function set(transfer: Transfer, change: Partial<TransferStatus>): void {
 }
 
 function add(added: Transfer[]): void {
-  // Finished transfers of the previous batch go when a new batch starts.
+  // A new batch clears the finished transfers of the previous one.
   if (active.peek().length === 0) clearFinished();
   transfers.value = [...added, ...transfers.value];
   schedule();
@@ -232,7 +232,7 @@ export function clearFinished(): void {
   transfers.value = transfers.value.filter(({ status }) => status.value.state !== 'done');
 }
 
-/** Lists uploads that were interrupted by a reload, a crash or a closed tab. */
+/** Adds the uploads that were interrupted by a reload, a crash or a closed tab. */
 export async function restoreUploads(username: string): Promise<void> {
   const before = generation;
   const notes = await call('storedUploads');

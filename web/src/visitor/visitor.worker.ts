@@ -10,7 +10,7 @@ import { SharedDownload, sharedFiles } from '../sharing/shared-files.worker.ts';
 import type { ReadableFile } from '../transfers/file-opener.worker.ts';
 import { fileHandlers } from '../transfers/reading.worker.ts';
 
-/** Limit of volumes that are opened at the same time. */
+/** Maximum number of volumes opened at the same time. */
 const MOST_PARALLEL = 4;
 const RETRY_MS = 3_000;
 

@@ -1,4 +1,4 @@
-/** The app's worker: holds the keys, encrypts and transfers. The page calls it by messages. */
+/** The app's worker, which holds the keys, encrypts and transfers files. The page calls it by messages. */
 import type { ShareItem } from '@szafa/client';
 import { requireUser } from '../accounts/same-account.worker.ts';
 import { AccountSession } from '../accounts/session.worker.ts';

@@ -39,11 +39,11 @@ export interface NewSession extends Account {
 
 export interface SignUpOptions {
   recoveryKey: boolean;
-  /** '' if the server needs none. */
+  /** '' if the server needs no invitation. */
   invite: string;
 }
 
-/** Why a stored session cannot be used: the server ended it, or the password was changed elsewhere. */
+/** Why a stored session cannot be used: the server ended it, or its keys are under another password by now. */
 export type SessionEnd = 'ended' | 'other-password';
 
 export interface AccountOverview {
@@ -71,7 +71,7 @@ export interface NewTotp {
 /** The modules of a QR code, row by row; true is dark. */
 export type QrModules = boolean[][];
 
-/** A file of the list. */
+/** A file in the list. */
 export interface Item {
   fileId: string;
   /** Full path as it is sealed: not safe to display. */
@@ -113,7 +113,7 @@ export interface Listing {
   rev: string;
 }
 
-/** An upload as the browser remembers it across a reload. */
+/** An unfinished upload, stored in the browser to survive a reload. */
 export interface UnfinishedUpload {
   id: string;
   username: string;
@@ -168,7 +168,7 @@ export interface FileInfo {
 /** Files to be saved as one zip. */
 export interface Zip {
   name: string;
-  /** The zip writer makes paths safe and unique. A path that ends in `/` is an empty folder and has no `fileId`. */
+  /** The zip writer makes paths safe and unique. A path that ends in `/` is an empty folder. */
   parts: { fileId?: string; path: string }[];
 }
 
@@ -235,7 +235,7 @@ export interface Calls extends FileCalls {
   /** Sets a new password and replaces the typed recovery key with a new one. */
   recover(username: string, recoveryKey: string, password: string): NewSession;
   restore(): Account | SessionEnd | null;
-  /** Signs out and deletes everything stored. Does nothing and returns false if another session began in any tab. */
+  /** Signs out and deletes everything stored, unless another session began in any tab: then that one stays stored. */
   leave(tellServer: boolean): boolean;
   /** Whether the browser stores this tab's session, and not one that another tab began. */
   isStored(): boolean;
@@ -311,7 +311,7 @@ export interface Calls extends FileCalls {
   acceptContact(username: string, fingerprint: string): ContactRow;
 }
 
-/** Details of a link that need no passphrase. */
+/** Details of a link that can be read without its passphrase. */
 export interface LinkTerms {
   /** Identifies this download. Stored before it begins, so that a reload does not count as a second download. */
   ticket: string;

@@ -1,4 +1,4 @@
-/** Removes trailing slashes. Not by a regular expression, which would run for minutes on paths in a hostile link. */
+/** Removes trailing slashes. A regular expression could run for minutes on a path from a hostile link. */
 export function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end--;

@@ -5,7 +5,7 @@ interface TrustedTypes {
   createPolicy(name: string, rules: ScriptUrls): ScriptUrls;
 }
 
-/** Allows only these script URLs: by Trusted Types if the browser has them, otherwise by the same check. */
+/** Returns a function that passes only these script URLs, as a Trusted Types policy if the browser has them. */
 export function scriptPolicy(...scripts: string[]): (url: string) => string {
   const own = (url: string) => {
     if (!scripts.includes(url)) throw new TypeError(`not a script of this page: ${url}`);

@@ -3,7 +3,7 @@ import { NetworkError, type TransportRequest, type TransportResponse } from '@sz
 import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 
 const PIECE_BYTES = 256 * 1024;
-/** Limit of bytes sent but not yet acknowledged: large enough to keep the connection busy. */
+/** Maximum number of bytes sent but not yet acknowledged: enough to keep the connection busy. */
 const AHEAD_BYTES = 3 * volumeSocket.tellBytes;
 const OPEN_MS = 5_000;
 /** A proxy may block WebSockets. Opening one is tried again after this time. */

@@ -10,7 +10,7 @@ import { chain, type Folder } from '../../core/tree.ts';
 import { dropPath } from '../dragging.ts';
 import { byName, tree } from '../file-list.ts';
 
-/** Limit of subfolders shown in one folder; the list shows the rest. */
+/** Maximum number of subfolders shown per folder; the list shows the rest. */
 const MOST_SHOWN = 300;
 /** A folder expands after a drag has stayed over it this long. */
 const UNFOLD_MS = 800;

@@ -13,7 +13,7 @@ import { trash } from '../operations.ts';
 import { FolderTree } from './folder-tree.tsx';
 import { askNewFolder, menuFor } from './row-menu.ts';
 
-/** Paths of expanded folders. A global signal, so that the state survives when the tree is not rendered. */
+/** Paths of expanded folders, kept here so that they stay expanded while the tree is not rendered. */
 const unfolded = signal<ReadonlySet<string>>(new Set(['']));
 
 function QuotaBar() {

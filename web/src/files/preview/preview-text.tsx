@@ -44,7 +44,7 @@ export function Text({ name, content, isCut, page }: TextProps) {
       {page ? (
         <Frame src={page} title={name} />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled by the keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: lets the keyboard scroll a long text
         <pre dir="auto" tabIndex={0} class={isSolid(content) ? 'solid' : ''}>
           {content}
         </pre>

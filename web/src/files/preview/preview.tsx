@@ -38,13 +38,13 @@ function PreviewBody({ item, opened, zoom, asSource, onFail }: PreviewBodyProps)
     return <Picture url={url} name={name} zoom={zoom} onFail={onFail} />;
   if (url && info.type.startsWith('video/')) {
     return (
-      // biome-ignore lint/a11y/useMediaCaption: captions, if there are any, are inside the person's own file
+      // biome-ignore lint/a11y/useMediaCaption: captions, if any, are in the user's own file
       <video src={url} controls autoPlay={false} preload="metadata" aria-label={name} onError={onFail} />
     );
   }
   if (url && info.type.startsWith('audio/')) {
     return (
-      // biome-ignore lint/a11y/useMediaCaption: captions, if there are any, are inside the person's own file
+      // biome-ignore lint/a11y/useMediaCaption: captions, if any, are in the user's own file
       <audio src={url} controls preload="metadata" aria-label={name} onError={onFail} />
     );
   }

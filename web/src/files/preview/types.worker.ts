@@ -1,4 +1,4 @@
-/** Types that may be previewed. Other types, such as HTML, could run scripts with the rights of our origin. */
+/** Types that may be previewed. Others are only downloaded: HTML could run scripts with the rights of our origin. */
 const BY_EXTENSION: Record<string, string> = {
   png: 'image/png',
   jpg: 'image/jpeg',

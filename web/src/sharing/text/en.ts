@@ -71,7 +71,7 @@ export function en({ number, plural }: Tools) {
       name: 'Username',
       find: 'Find contact',
     },
-    /** Sharing with an account. */
+    /** The dialog that shares with an account. */
     give: {
       to: 'Share with',
       ways: {

@@ -19,6 +19,6 @@ export function explainShare(from: string, fault: Fault): string {
   if (code === 'unsupported') return received.unsupported;
   if (code === 'link-over')
     return stage in received.over ? received.over[stage as keyof typeof received.over] : received.over.ended;
-  // BROKEN: the letter, the keys or the list of files cannot come from the account that is named as the sender.
+  // These codes mean that the letter, the keys or the list of files cannot come from the named sender.
   return BROKEN.has(code) ? received.broken(from) : explain(fault, here());
 }

@@ -239,7 +239,7 @@ function writable(segment: string): string {
 /** No system opens longer paths, and a zip has only two bytes for the length. */
 const MOST_PATH_BYTES = 4_000;
 
-/** Returns as many leading folders as fit the limit. The author of a link may have put in millions. */
+/** Returns as many leading folders as fit the limit. A hostile link may contain millions. */
 function fitting(folders: string[], last: string): string[] {
   let length = utf8Length(last);
   const fits = (folder: string) => {
@@ -259,7 +259,7 @@ export class ZipPaths {
   /** The next number to try for a name, since thousands of files may have the same name. */
   readonly #tried = new Map<string, number>();
 
-  /** A path that ends in `/` is a folder, and returns the same result each time. */
+  /** Returns the path in the zip. A folder, whose path ends in `/`, gets the same one each time. */
   of(path: string): string {
     const segments = safeSegments(path);
     const last = path.endsWith('/') ? undefined : segments.pop()!;

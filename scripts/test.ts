@@ -83,13 +83,19 @@ async function run({ args, environment }: Job): Promise<{ passed: boolean; outpu
       output += text;
     });
   }
-  const end = () => child.kill('SIGTERM');
+  let isLate = false;
+  const end = () => {
+    isLate = true;
+    child.kill('SIGTERM');
+  };
   stop.signal.addEventListener('abort', end);
   const limits = [setTimeout(end, PROCESS_MS), setTimeout(() => child.kill('SIGKILL'), PROCESS_MS + LAST_MS)];
   const [code, signal] = await once(child, 'close');
   stop.signal.removeEventListener('abort', end);
   for (const limit of limits) clearTimeout(limit);
-  return { passed: code === 0, output: signal ? `${output}\nended by ${signal}` : output };
+  // Node may exit with 0 when it is ended while a hook runs.
+  const passed = code === 0 && !isLate;
+  return { passed, output: signal || isLate ? `${output}\nended by ${signal ?? 'its time limit'}` : output };
 }
 
 function place(file: string): number {

@@ -40,6 +40,8 @@ export function schemaOf(name: string, route: Route): FastifySchema {
   if (!isOpen || route.body) response[503] = described(503, ERROR);
   if (route.body || route.rawBody) response[408] = described(408, ERROR);
   if (route.body) response[413] = described(413, ERROR);
+  // A path that is not UTF-8.
+  if (route.path.includes('{')) response[400] ??= described(400, ERROR);
   if (isOpen && !route.body) response[400] = { description: 'not valid HTTP', ...ERROR };
   if (!isOpen) response[401] = { description: 'no valid token', ...UNAUTHORIZED };
   const schema: Record<string, unknown> = {

@@ -47,7 +47,7 @@ export async function insertAccount(tx: Sql, account: NewAccount): Promise<boole
   return rows.length === 1;
 }
 
-/** What logins are checked against. */
+/** The columns that logins are checked against. */
 export interface Credentials {
   account_id: string;
   password_hash: string;
@@ -65,7 +65,7 @@ export interface Credentials {
 export interface NewSecrets {
   passwordHash: string;
   keys: string | undefined;
-  /** Undefined: unchanged. */
+  /** Undefined keeps the current recovery key. */
   recoveryHash: string | undefined;
 }
 
@@ -126,13 +126,13 @@ export class AccountsTable extends Queries {
     return (await first<{ keys: string | null }>(this.sql, text, username))?.keys ?? undefined;
   }
 
-  /** Undefined also for accounts that are disabled or being deleted. */
+  /** Returns the public keys; undefined also for accounts that are disabled or being deleted. */
   async identity(username: string): Promise<string | undefined> {
     const text = `SELECT u.identity FROM accounts u WHERE u.username = ? AND ${isUsable('u')}`;
     return (await first<{ identity: string | null }>(this.sql, text, username))?.identity ?? undefined;
   }
 
-  /** False if the account has changed since `before`. */
+  /** Replaces the key bag. False if the account has changed since `before`. */
   replaceKeys(
     before: AccountBefore,
     next: Omit<NewSecrets, 'passwordHash'> & { identity?: string | undefined },

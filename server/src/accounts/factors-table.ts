@@ -9,7 +9,7 @@ import { endLongestUnused, endSessionsOf, insertSession, type LoginSession } fro
 export interface PasskeyRow {
   credential_id: string;
   account_id: string;
-  /** COSE, in base64url. */
+  /** COSE key in base64url. */
   public_key: string;
   /** The last signature counter received. An authenticator that counts never sends the same value twice. */
   counter: number;
@@ -32,7 +32,7 @@ export interface UsedPasskey extends UsedChallenge {
   counter: number;
 }
 
-/** A correct code for this secret. It is accepted only if no code of the same or a later step has been. */
+/** A correct code for this secret. It is accepted only if no code of the same or a later step has been used. */
 export interface UsedCode {
   secret: string;
   step: number;

@@ -18,7 +18,7 @@ export type LoginAddress = Pick<CallerAddress, 'network' | 'shared'>;
 /** Called when a secret was wrong, or was not checked because of too many failures. */
 export type OnLoginFailure = (reason: 'wrong' | 'limit') => void;
 
-/** What a caller sends to prove that an account is theirs. */
+/** The credentials with which a caller proves that an account is theirs. */
 interface LoginAttempt {
   username: string;
   /** The column that the secret is checked against. */

@@ -78,7 +78,7 @@ export class Challenges {
   }
 }
 
-/** Makes requests for passkeys and verifies their answers. */
+/** Creates requests for passkeys and verifies the answers. */
 export class Passkeys {
   /** Origin of the web app as browsers see it. The Host header is never trusted for this. */
   readonly origin: string | undefined;

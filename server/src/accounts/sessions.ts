@@ -28,7 +28,7 @@ export interface AccountRef {
   accountId: string;
 }
 
-/** Who makes a request, and what their token allows. */
+/** The caller of a request, and what their token allows. */
 export interface Caller extends AccountRef, TokenGrant, AccountRates {
   token: string;
   /** Null for the system token; for a visitor's upload, the id of the file request. */

@@ -114,7 +114,7 @@ export function leaveToNginx(
     answerHeaders['content-type'] = VOLUME_TYPE;
     answerHeaders['content-length'] = 0;
     response.writeHead(status, Object.assign(answerHeaders, always)).end();
-    // No `finish` if the client has disconnected: nginx sends nothing then.
+    // `finish` is not emitted if the client has disconnected; nginx then sends nothing either.
     response.on('finish', () => {
       countOut(end - start);
       logRequest(services, {

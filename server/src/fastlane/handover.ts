@@ -95,8 +95,7 @@ export async function stopAccepting(): Promise<void> {
  *
  * - The worker dies before it acknowledges. This function makes Node send the connection to another worker.
  * - The worker has no file descriptor left. The system then drops the connection, the worker reports that no handle arrived
- * (NODE_HANDLE_NACK), and Node never hears of the connection again. This function acknowledges the connection, which closes
- * it.
+ *   (NODE_HANDLE_NACK), and Node never hears of the connection again. This function acknowledges it, which closes it.
  *
  * A worker that is only slow keeps its connection and serves it later; free workers get the others.
  */
@@ -112,7 +111,7 @@ export function recoverConnections(worker: Worker): void {
   const acknowledge = (ack: number, accepted: boolean) =>
     child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted });
   child.on('internalMessage', ({ cmd, ack }: ClusterMessage) => {
-    // Connections are sent one after the other, so the oldest unacknowledged one is lost.
+    // Connections are sent one after another, so the lost one is the oldest unacknowledged.
     const [lost] = cmd === 'NODE_HANDLE_NACK' ? sent.keys() : [];
     if (lost !== undefined) acknowledge(lost, true);
     if (ack !== undefined) sent.delete(ack);

@@ -4,12 +4,12 @@
  *
  * - Outside of a read, libuv always has the intake's own memory, until the handle is closed. The intake keeps that memory, the
  *   socket keeps the intake, and the open handle keeps the socket.
- * - A sink lends its memory only from one read of a pour to the next. A read that must wait, ends the body or fails hands the
- *   own memory to libuv as it returns.
+ * - A sink lends its memory only from one read of a pour to the next. A read that must wait, ends the body or fails hands
+ *   the intake's own memory back to libuv as it returns.
  * - `pour` settles after that, when nothing writes into the sink any more. From then on a pool may lend the memory to others.
  *
- * Always reading into the own memory and copying would need no rule, but 8 to 14 % more CPU for a PUT of 8 MiB. Now only the
- * first read after each pause is copied.
+ * Always reading into the intake's own memory and copying would need no rule, but cost 8 to 14 % more CPU for a PUT of 8 MiB.
+ * As it is, only the first read after each pause is copied.
  */
 import type { Server } from 'node:http';
 import { type OnReadOpts, Socket } from 'node:net';

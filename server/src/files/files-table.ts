@@ -38,11 +38,11 @@ export const isFileId = (id: string) => /^[0-9a-f]{32}$/.test(id);
 export const isOwn = (caller: string, { owner }: Pick<FileRow, 'owner'>) =>
   owner === caller || (caller === ADMIN && owner === '');
 
-/** A file as lists show it. */
+/** A file as shown in lists. */
 export interface FileListRow
   extends Omit<FileRow, 'enc_params' | 'stored_size' | 'cloned_from' | 'rev' | 'thumbnail'> {
   dir_name: string;
-  /** Only on request. */
+  /** Present only on request. */
   enc_params?: string;
 }
 
@@ -55,10 +55,10 @@ export interface ListOptions {
   limit: number;
 }
 
-/** SELECT of the caller's files, or of those in one directory; a condition may follow. */
+/** Builds the SELECT of the caller's files, or of those in one directory; callers append conditions. */
 export function selectList(caller: string, { dirId, headers }: Pick<ListOptions, 'dirId' | 'headers'>) {
   const owner = caller === ADMIN ? `f.owner IN ('${ADMIN}', '')` : 'f.owner = ?';
-  // For the directory's owner, then for the file's.
+  // The directory's owner, then the file's owner.
   const params: Value[] = caller === ADMIN ? [caller] : [caller, caller];
   if (dirId !== undefined) params.push(dirId);
   const select = `SELECT f.seq, f.file_id, f.owner, f.dir_id, f.file_name, f.size, f.sha256, f.chunk_count,

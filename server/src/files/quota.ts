@@ -108,7 +108,7 @@ export function addExtra(tx: Sql, owner: string, bytes: number): Promise<void> {
   return addTo(tx, owner, new UsageChanges([[ALL_DIRS, [...ZERO.slice(1), bytes]]]));
 }
 
-/** Records a change that affects no sum: of a name or a directory. */
+/** Records a change of a name or directory, which affects no sum. */
 export function recordChange(tx: Sql, owner: string): Promise<void> {
   return addTo(tx, owner, new UsageChanges([[ALL_DIRS, ZERO]]));
 }

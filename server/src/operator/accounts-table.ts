@@ -54,7 +54,7 @@ export class AccountRecords extends Queries {
     return row && accountOf(row);
   }
 
-  /** Sessions and unfinished uploads. */
+  /** Counts sessions, passkeys and unfinished uploads. */
   async activity(username: string) {
     const text = 'SELECT COUNT(*) AS count, MAX(used_at) AS used_at FROM sessions WHERE username = ?';
     const [sessions] = await this.sql.query<{ count: number; used_at: number | null }>(text, username);

@@ -40,7 +40,7 @@ export class Mode {
   }
 
   async #read(): Promise<boolean> {
-    // The result is as old as the query, not as its answer.
+    // Taken before the query, because the result may be that old.
     const at = this.#now();
     this.#readOnly = (await this.#metadata.store.get()).readOnlyAt !== null;
     this.#readAt = at;

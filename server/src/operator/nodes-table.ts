@@ -23,7 +23,7 @@ export interface RunningNode {
   settings: Pick<Config, ShownName>;
 }
 
-/** How often a running node reports, and after what silence it counts as stopped. */
+/** How often a running node reports, and how long it may be silent before it counts as stopped. */
 export const REPORT_MS = 20_000;
 const SILENT_MS = 70_000;
 

@@ -37,7 +37,7 @@ export type Page<Name extends string, T> = Record<Name, T[]> & { next_cursor?: s
 
 type Dependencies = Uses<'metadata' | 'config'> & {
   volumes: Pick<VolumeStore, 'hasManifest'>;
-  /** Named in the audit log as the one who acts. */
+  /** Recorded in the audit log as the actor. */
   actor: Actor;
 };
 

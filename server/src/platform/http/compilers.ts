@@ -50,7 +50,7 @@ const compileSerializer: FastifySerializerCompiler<object> = ({ schema }) => {
   return (value) => compiled()(value);
 };
 
-/** Without these, Fastify would load its own compilers. The casts are needed because it types them by those. */
+/** Without these, Fastify would load its own compilers. It types the factory by those, hence the casts. */
 export const compilersFactory = {
   buildValidator: () => compileValidator as never,
   buildSerializer: () => compileSerializer as never,

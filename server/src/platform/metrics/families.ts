@@ -1,4 +1,4 @@
-/** All metrics. */
+/** A metric: its type, help text and initial series. */
 export interface Family {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;

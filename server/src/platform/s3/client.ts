@@ -48,7 +48,7 @@ export interface ObjectReader {
   close(): void;
 }
 
-/** Called for each attempt, with the time from the last byte sent to the answer, or if there was no answer. */
+/** Called for each attempt: `answered` with the time from the last byte sent to the answer, `failed` if there was no answer. */
 export interface S3Times {
   answered(method: string, status: number, ms: number): void;
   failed(method: string): void;
@@ -246,7 +246,7 @@ export class S3Client {
     }
   }
 
-  /** Deletes in batches; missing objects are no error. */
+  /** Deletes in batches; missing objects are not an error. */
   async delete(keys: string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += DELETES_AT_ONCE) {
       const batch = keys.slice(from, from + DELETES_AT_ONCE).map((key) => this.location.prefix + key);

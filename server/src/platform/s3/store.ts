@@ -39,7 +39,7 @@ function checked(id: string): string {
 /**
  * Volumes as objects of an S3 store:
  *
- *     groups/<id>                 the marker, written at init: the group exists as long as it does
+ *     groups/<id>                 the marker, written at init; the group exists as long as its marker does
  *     volumes/<id>/<n>-<sha256>   the volumes; 0 is the thumbnail
  *     files/<id>.json             the file's record, written at complete
  *     accounts/<id>.json          the document of an account
@@ -101,8 +101,8 @@ export class S3Store extends DocumentStore implements VolumeStore {
     const id = manifest.file_id;
     const marked = this.create(id);
     marked.catch(() => undefined /* awaited below */);
-    // A larger volume is sent to the store as it arrives. If it waited for the marker, it could hold the connection that the
-    // marker needs.
+    // A larger volume is streamed to the store, so the marker must exist first: waiting for it in mid-stream could block the
+    // connection that the marker needs.
     if (volume.size > SMALL_BYTES) await marked;
     // The last bytes are sent after the marker is written, so that no volume exists without a marker.
     const marking: Body = { pour: (sink) => body.pour(sink).finally(() => marked) };
@@ -200,7 +200,7 @@ export class S3Store extends DocumentStore implements VolumeStore {
     await Array.fromAsync(this.#client.list('groups/', { limit: 1 }));
   }
 
-  /** After a crash of the store, a listed prefix may be empty. */
+  /** Returns the time of the group's first volume; undefined if a listed prefix is empty, as after a crash of the store. */
   async #firstChange(id: string): Promise<number | undefined> {
     const [first] = await Array.fromAsync(this.#client.list(keys.volumes(id), { limit: 1 }));
     return first?.changedAt;

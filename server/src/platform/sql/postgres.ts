@@ -42,7 +42,7 @@ const KEEP_ALIVE = [
   'tcp_user_timeout=25000',
 ];
 
-/** Errors that certainly roll back the statement: conflicts with another transaction. */
+/** Errors after which the statement has certainly been rolled back: conflicts with another transaction. */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03']);
 /** The database server is starting or stopping, or has no connection left. */
 const NOT_SERVING = /^(57P0[1-3]|53300|08...)$/;
@@ -160,7 +160,7 @@ export class PostgresStore implements SqlStore {
     return withRetries(() => this.#reads.query<Row>(text, params), isTransient);
   }
 
-  /** Retries only if nothing was certainly changed: when an answer is lost, the change may have been made. */
+  /** Retries only if it is certain that nothing was changed: when an answer is lost, the change may have been made. */
   execute<Row>(text: string, ...params: Value[]): Promise<Row[]> {
     return withRetries(() => this.#withClient((client) => run<Row>(client, text, params)), changedNothing);
   }

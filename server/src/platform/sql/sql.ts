@@ -8,7 +8,7 @@ export interface Dialect {
   forUpdate: string;
   /** Like `forUpdate` with a shared lock: only changes wait. */
   forShare: string;
-  /** Subquery of the strings in a JSON array parameter. */
+  /** Subquery that selects the strings in a JSON array parameter. */
   jsonList: string;
   /** Condition that a column equals one of the strings in a JSON array parameter. Can use an index. */
   inJsonList: string;

@@ -49,7 +49,7 @@ export interface FolderOptions {
  *     tmp/<process>/                  bodies that are arriving
  *     trash/                          groups that were removed
  *
- * All on one filesystem, so that every change is a rename. One file: the whole layout is here.
+ * Everything is on one filesystem, so that every change is a rename. Only this file knows the layout.
  *
  * Calls that only touch names (open, rename, mkdir) are synchronous: they take microseconds, less than a thread's round trip.
  * Calls that move bytes or wait for the disk are asynchronous.

@@ -25,7 +25,7 @@ export class SocketSink implements Sink {
     this.#fail(new SinkClosed('the peer disconnected'));
   };
   #fault: SinkClosed | undefined;
-  /** Resolves whenever a segment has been sent. */
+  /** Resolves when the next segment has been sent. */
   #waiter: PromiseWithResolvers<void> | undefined;
   #current = 0;
   #filled = 0;

@@ -119,7 +119,7 @@ export interface VolumeStore {
   copy(from: string, to: string, volumes: Volume[]): Promise<void>;
   /** Whether `received` is slow with thousands of volumes. */
   readonly listsSlowly?: boolean;
-  /** Whether a failed removal has removed nothing. */
+  /** Whether removal is all or nothing, so that a failed one has removed nothing. */
   readonly removesAtOnce: boolean;
   /** Makes the whole group unreadable. May be repeated. */
   remove(id: string): Promise<void>;

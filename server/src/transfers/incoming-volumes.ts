@@ -145,7 +145,7 @@ export class IncomingVolumes extends Service<Dependencies> {
     throw now.status === 'uploading' ? otherDigest(volume.idx) : transferComplete();
   }
 
-  /** Claims quota for a volume of unknown size at init; returns whether it did. */
+  /** Claims quota for a volume whose size was not declared at init; returns whether it did. */
   async #claimQuota(transferId: string, { streamed }: TransferState, volume: Volume): Promise<boolean> {
     const { metadata, config } = this.deps;
     if (!config.quotaEnforced || streamed !== 'unsized') return false;

@@ -51,7 +51,7 @@ export class StreamedTable extends Queries {
       .catch(rollbackReason<Recording>);
   }
 
-  /** Uses one statement, so that concurrent volumes of a transfer do not wait for each other. */
+  /** One statement with a shared lock, so that concurrent volumes of a transfer do not wait for each other. */
   async #recordSized(transferId: string, { idx, size, sha256 }: Volume): Promise<Recording> {
     const text = `${INTO} SELECT file_id, CAST(? AS INTEGER), CAST(? AS BIGINT), CAST(? AS TEXT) FROM transfers
       WHERE transfer_id = ? AND status = 'uploading' ${this.sql.dialect.forShare}

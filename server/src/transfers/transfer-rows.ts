@@ -77,7 +77,7 @@ export const COLUMNS = TRANSFER_COLUMNS.join(', ');
 /** Must be spelled as in the partial indexes, which are used only then. */
 export const NOT_DONE = "status <> 'done'";
 
-/** Here `o` is the open transfers; parsed by `parseOpenCounts`. */
+/** Counts over the open transfers `o`; parsed by `parseOpenCounts`. */
 export const OPEN_COUNTS = "COUNT(*) || ' ' || COALESCE(SUM(o.chunk_count), 0)";
 /** Number of transfers and volumes that the creator of a row has open. Finished transfers are not read, so this stays fast. */
 export const OPEN = `(SELECT ${OPEN_COUNTS} FROM transfers o WHERE o.creator = transfers.creator AND o.${NOT_DONE})`;

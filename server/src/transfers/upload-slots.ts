@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TryLater } from '../platform/http/api-error.ts';
 
-/** More than one, because a body whose connection was lost unnoticed may seem to arrive still while it is sent again. */
+/** More than one, because a body whose connection was lost unnoticed may still seem to be arriving while it is sent again. */
 const PER_VOLUME = { node: 4, minProcess: 2 };
-/** More than the devices of an account send at the same time. */
+/** More than all devices of an account send at the same time. */
 const PER_SENDER = { node: 256, minProcess: 32 };
 /** How long a request waits for a slot, before its body is read or any space is reserved. */
 const WAIT_MS = 5_000;

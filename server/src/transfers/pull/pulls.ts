@@ -101,8 +101,8 @@ export class Pulls extends Service<Dependencies> {
   }
 
   /**
-   * Waits for a lease. Their number per account and node is small: each pull is a process with 32 connections, for up to an
-   * hour.
+   * Waits for a lease. The limits per account and node are low, because each pull is a process with 32 connections for up to
+   * an hour.
    */
   async #lease(transferId: string, caller: string): Promise<void> {
     const { metadata, config, runner, node } = this.deps;

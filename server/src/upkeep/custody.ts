@@ -3,7 +3,7 @@ import { isNoSpace, StoreUnavailable } from '../platform/errors.ts';
 import { Service } from '../platform/service.ts';
 import { isForeign, newRandomId, pairStores, StoreRefused } from './store-identity.ts';
 
-/** Minimum time between two renewals of the mark. It is renewed only after new files. */
+/** Minimum time between two renewals of the mark, which new files trigger. */
 const RENEW_MS = 10_000;
 /**
  * For this many sweeps after a start, a minute by default, nothing is removed from a store that others can reach. In that

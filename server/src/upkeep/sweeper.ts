@@ -17,7 +17,7 @@ const LEASE_MS = 60_000;
 const BATCH = 100;
 const TRASH_BATCH = 500;
 const TRASH_BATCHES = 20;
-/** Uploads of requests that ended longer ago have already been removed. */
+/** Uploads of requests that ended longer ago expire like any other upload. */
 const LEFT_OVER_MS = 86_400_000;
 
 type Abandoned = Pick<TransferRow, 'transfer_id' | 'file_id'>;

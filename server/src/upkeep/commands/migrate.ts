@@ -98,7 +98,7 @@ async function* groupsOf(sql: Sql): AsyncGenerator<Group> {
 async function copyGroup(from: Pair, to: Pair, { id, file, upload }: Group, report: Report): Promise<void> {
   const volumes = await (upload ? from.metadata.streamed.volumes(upload) : from.metadata.files.volumes(id));
   const specs = file ? withThumbnail(volumes, file) : volumes;
-  // Uploads that are not streamed may lack volumes.
+  // Files and streaming uploads must have all their volumes; other uploads may lack some.
   const isWhole = !upload || isStreaming(upload);
   await to.volumes.create(id);
   const here = new Set((await to.volumes.list(id)).map(newName));

@@ -24,9 +24,9 @@ export interface RescueParts {
 }
 
 /**
- * Rebuilds accounts from their documents, with their passwords. An owner without a document gets a new password if there
- * is a file for it, so that nobody else can register the name. Accounts are identified by id: if another account has the
- * name by now, it keeps it.
+ * Rebuilds accounts from their documents, with their passwords. An owner without a document gets a new password if there is a
+ * password file, so that nobody else can register the name. Accounts are identified by id: if another account has the name by
+ * now, that account keeps it.
  */
 export class AccountRescue extends Service<RescueParts> {
   readonly #passwords = new Passwords();

@@ -1,6 +1,6 @@
 /**
- * Volumes over WebSockets: the PUTs of the fast lane, framed as in `protocol/src/transfers/volume-socket.ts`. A browser needs a third less
- * CPU for this than for request bodies.
+ * Volumes over WebSockets: the PUTs of the fast lane, framed as in `protocol/src/transfers/volume-socket.ts`. A browser needs
+ * a third less CPU for this than for request bodies.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';

@@ -94,8 +94,8 @@ export async function findTool(path = process.env['PATH'] ?? ''): Promise<string
 }
 
 /**
- * Whether the file is a script, or a binary for this machine. The C library runs any other file with a shell, whose exit code cannot be
- * distinguished from the tool's.
+ * Whether the file is a script, or a binary for this machine. The C library runs any other file with a shell, whose exit code
+ * cannot be distinguished from the tool's.
  */
 async function isProgram(file: string): Promise<boolean> {
   const [head, own] = await Promise.all([readHead(file), readHead(process.execPath)]);

@@ -13,7 +13,7 @@ import { Daemon, freePort, runAs } from './daemon.ts';
 const START_MS = 180_000;
 const PACKAGES = ['ceph-mon', 'ceph-osd', 'radosgw'];
 
-/** A real S3 store of a test's own: Ceph with one monitor, one OSD and one gateway, in a private folder. */
+/** A real S3 store for a test: Ceph with one monitor, one OSD and one gateway, in its own folder. */
 export class Ceph {
   readonly credentials = {
     accessKeyId: randomBytes(10).toString('hex'),
@@ -35,10 +35,10 @@ export class Ceph {
     this.port = port;
   }
 
-  /** The gateway listens at the host; the rest of it stays on loopback. */
+  /** Starts Ceph. Only the gateway listens on `host`; everything else uses loopback. */
   static async start(host = '127.0.0.1'): Promise<Ceph> {
     install();
-    // Its sockets need a short path.
+    // A short name, because the length of socket paths is limited.
     const folder = await mkdtemp(join(tmpdir(), 'sz-s3-'));
     const ceph = new Ceph(folder, await freePort(), host, await freePort());
     try {
@@ -50,12 +50,12 @@ export class Ceph {
     return ceph;
   }
 
-  /** The address of a place of one's own, as SZ_VOLUMES takes it. */
+  /** Returns the value of SZ_VOLUMES for a prefix. */
   url(prefix: string): string {
     return `s3://${this.bucket}/${prefix}?endpoint=${encodeURIComponent(`http://${this.#host}:${this.port}`)}`;
   }
 
-  /** What a service needs beside the address. */
+  /** Credentials for the environment of a service. */
   get environment(): Record<string, string> {
     const { accessKeyId, secretAccessKey } = this.credentials;
     return { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
@@ -74,7 +74,7 @@ export class Ceph {
     await until('the gateway listens', () => reachable(this.#host, this.port));
   }
 
-  /** From now on it takes requests and answers none. */
+  /** Makes the gateway accept requests without answering. */
   pauseGateway(): void {
     this.#gateway!.signal('SIGSTOP');
   }
@@ -204,7 +204,7 @@ rgw_gc_processor_period = 5
   }
 }
 
-/** Debian's packages, where they are missing and may be installed. */
+/** Installs the Debian packages if they are missing. */
 function install(): void {
   if (['ceph-mon', 'ceph-osd', 'radosgw'].every((name) => existsSync(`/usr/bin/${name}`))) return;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

@@ -26,13 +26,13 @@ import { Postgres } from './postgres.ts';
 
 export interface Result {
   code: number | null;
-  /** With --json: the results, and how far it was each time it told. */
+  /** Results and progress reports, with --json. */
   lines: Record<string, unknown>[];
   progress: Record<string, unknown>[];
   errors: string;
 }
 
-/** A command of the service while it runs. */
+/** A running command of the server. */
 export class Command {
   readonly ended: Promise<Result>;
   readonly #child: ChildProcess;
@@ -75,7 +75,7 @@ export class Command {
 
 const parse = (line: string): Record<string, unknown> => JSON.parse(line);
 
-/** PostgreSQL and S3 of a test file's own, and a folder for what its commands leave. */
+/** PostgreSQL and S3 for one test file, and a folder for the files of its commands. */
 export class Engines {
   #postgres: Postgres | undefined;
   #ceph: Ceph | undefined;
@@ -90,7 +90,7 @@ export class Engines {
     return this.#ceph!;
   }
 
-  /** `large`: both; without, it is a place for services on SQLite and a folder. */
+  /** `large` starts PostgreSQL and S3. Otherwise services use SQLite and a folder. */
   async start(large: boolean): Promise<void> {
     if (large) [this.#postgres, this.#ceph] = await Promise.all([Postgres.start(), Ceph.start()]);
     this.home = await mkdtemp(join(tmpdir(), 'szafa-commands-'));
@@ -102,29 +102,29 @@ export class Engines {
     await rm(this.home, { recursive: true, force: true });
   }
 
-  /** The stores of a service that has its own part of the engines. */
+  /** Returns the settings of a service with its own schema and prefix. */
   large(id: string): Record<'SZ_DATABASE' | 'SZ_VOLUMES', string> {
     return { SZ_DATABASE: `${this.postgres.url}?schema=${id}`, SZ_VOLUMES: this.ceph.url(id) };
   }
 
-  /** A service that is gone when the tests are, however they end. */
+  /** Starts a service that is discarded when the tests end. */
   async service(env: Record<string, string> = {}): Promise<Service> {
     const service = new Service({ env: { SZ_WORKERS: '1', ...this.ceph.environment, ...env } });
     this.keep(service);
     return service.start();
   }
 
-  /** One that is discarded with the engines. */
+  /** Discards the service when the engines stop. */
   keep(service: Service): void {
     this.#services.push(service);
   }
 
-  /** `within`: a command that runs it. */
+  /** Starts a command of the server. `within` is a command to run it with. */
   begin(args: string[], env: Record<string, string> = {}, within: string[] = []): Command {
     return new Command(args, { ...this.#ceph?.environment, ...env }, this.home, within);
   }
 
-  /** Runs a command of the service to its end. */
+  /** Runs a command of the server to its end. */
   run(args: string[], env: Record<string, string> = {}): Promise<Result> {
     return this.begin(args, env).ended;
   }
@@ -139,7 +139,7 @@ export function useEngines({ large = true } = {}): Engines {
 
 export interface Content {
   user: User;
-  /** The account's key bag, and what the service says of itself. */
+  /** The account's key bag. */
   keys: string;
   recovery: string;
   about: unknown;
@@ -149,7 +149,7 @@ export interface Content {
   dirId: number;
 }
 
-/** A second factor, two files, one of them in a directory, and an upload of which one volume is here. */
+/** Creates an account with a second factor, two files, one of them in a directory, and an upload with one of two volumes. */
 export async function fill(service: Service): Promise<Content> {
   const user = await register(service);
   const keys = randomBytes(100).toString('base64url');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** An engine's process: a child that a killed test run does not leave behind, with its output in a file. */
+/** A process of a database or S3 engine. It ends if the test run is killed, and writes its output to a file. */
 export class Daemon {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -14,7 +14,7 @@ export class Daemon {
   ) {
     const { log, user, cwd, env = process.env } = options;
     const [program = '', ...args] = [...asUser(user), ...command];
-    // Written by the process itself: a pipe through this one would stop it whenever this one is busy.
+    // The process writes the file itself: a pipe would block it whenever this process is busy.
     const file = openSync(log, 'a');
     this.#child = spawn(program, args, { stdio: ['ignore', file, file], cwd, env });
     closeSync(file);
@@ -39,7 +39,7 @@ export class Daemon {
   }
 }
 
-/** Ends with its parent, and runs as that user where we are root. */
+/** Returns a command prefix that ends the process with its parent, and runs it as this user if we are root. */
 function asUser(user: string | undefined): string[] {
   const death = ['setpriv', '--pdeathsig', 'KILL'];
   if (user === undefined || process.getuid?.() !== 0) return death;
@@ -47,7 +47,7 @@ function asUser(user: string | undefined): string[] {
   return [...death, '--reuid', id('-u'), '--regid', id('-g'), '--clear-groups'];
 }
 
-/** Runs a program to its end as that user; what it wrote, or an error with it. */
+/** Runs a program as this user and returns its output. Throws an error with the output if it fails. */
 export function runAs(
   user: string | undefined,
   command: string[],
@@ -63,7 +63,7 @@ export function runAs(
   return result.stdout;
 }
 
-/** A port that was free a moment ago. */
+/** Finds a port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

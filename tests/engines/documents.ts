@@ -17,7 +17,7 @@ import type { Engines } from './commands.ts';
 
 type Around = (manifest: Manifest, write: () => Promise<void>) => Promise<void>;
 
-/** The parts of a service that have to do with manifests, on real stores. */
+/** The parts of the server that handle manifests, on real stores. */
 class Workshop {
   readonly metadata: Metadata;
   readonly volumes: VolumeStore;
@@ -64,7 +64,7 @@ class Workshop {
     return this.#singleVolumeFiles.receive(file, this.#owner, () => undefined);
   }
 
-  /** A queue whose writes of manifests can be held up, or fail. */
+  /** Creates a queue whose manifest writes can be delayed or fail. */
   queue(around: Around): DocumentQueue {
     const { metadata, volumes } = this;
     return new DocumentQueue({
@@ -83,7 +83,7 @@ class Workshop {
   }
 }
 
-/** What the queue does when others are at work, too. */
+/** Tests the document queue while files are changed at the same time. */
 export function documentTests(engines: Engines, kinds: readonly string[]): void {
   for (const kind of kinds) {
     describe(`documents by a queue: ${kind}`, () => {
@@ -117,7 +117,7 @@ export function documentTests(engines: Engines, kinds: readonly string[]): void 
         const { metadata, volumes, files } = workshop;
         const id = await workshop.file();
         await files.move(id, 'ann', 0);
-        // As a DELETE that has only got so far.
+        // Like a DELETE that was interrupted after this step.
         const record = (await metadata.fileChanges.remove(id, 7))!;
         const queue = workshop.queue((_, write) => write());
         assert.deepEqual(await queue.work(), []);

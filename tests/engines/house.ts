@@ -9,7 +9,7 @@ import { openVolumes } from '../../server/src/stores.ts';
 import { filesBelow, Service } from '../harness/index.ts';
 import type { Engines, Result } from './commands.ts';
 
-/** The pairs of stores that a house can have. */
+/** All pairs of stores. */
 export const KINDS = [
   'SQLite and a folder',
   'PostgreSQL and a folder',
@@ -21,7 +21,7 @@ export type Kind = (typeof KINDS)[number];
 const ENDINGS = ['', '-wal', '-shm'];
 const FIRST = 'first';
 
-/** A service whose database can be exchanged for another one, while its volumes stay. */
+/** A service whose database can be replaced while its volumes stay. */
 export class House {
   readonly service: Service;
   readonly id: string;
@@ -32,7 +32,7 @@ export class House {
   #prefix = '';
   #hidden = 0;
   #settings: Record<string, string>;
-  /** SQLite databases that are not in use, by name. */
+  /** Folder of the SQLite databases that are not in use. */
   #shelf = '';
 
   constructor(engines: Engines, kind: Kind, settings: Record<string, string> = {}) {
@@ -50,7 +50,7 @@ export class House {
     return this.service;
   }
 
-  /** Starts a service that must refuse, and what it said. */
+  /** Asserts that the service refuses to start, and returns its output. */
   async refused(): Promise<string> {
     const before = this.service.log.length;
     this.service.set({ env: this.environment });
@@ -77,7 +77,7 @@ export class House {
     return `${this.#engines.postgres.url}?schema=${this.#schema(name)}`;
   }
 
-  /** Every volume and every document beside one, by name. */
+  /** Lists the names of all volumes and of the documents next to them. */
   async volumes(): Promise<string[]> {
     if (!this.#s3) {
       const found = [...(await filesBelow(join(this.service.data, 'volumes'))).keys()];
@@ -89,12 +89,12 @@ export class House {
     return found.filter((key) => key.includes('/')).sort();
   }
 
-  /** The store as another process sees it. */
+  /** Opens the store like another process. */
   look(): VolumeStore {
     return openVolumes(readConfig({ SZ_DATA: this.service.data, ...this.environment }), 'look');
   }
 
-  /** The store is not where it was: an unmounted disk, a wrong prefix. */
+  /** Hides the volumes or brings them back, like an unmounted disk or a wrong prefix. */
   async hideVolumes(hidden: boolean): Promise<void> {
     if (this.#s3) {
       this.#prefix = hidden ? `-elsewhere-${++this.#hidden}` : '';
@@ -105,7 +105,7 @@ export class House {
     else await rename(to, from);
   }
 
-  /** From now on the service has that database, which is a new one unless `copyDatabase` made it. */
+  /** Switches to the database of this name. It is empty unless `copyDatabase` created it. */
   async useDatabase(name: string): Promise<void> {
     if (!this.#postgres) {
       for (const ending of ENDINGS) {
@@ -116,7 +116,7 @@ export class House {
     this.#database = name;
   }
 
-  /** The database in use as it is at this moment, as a backup or a standby has it. */
+  /** Copies the current database, like a backup or a standby. */
   async copyDatabase(name: string): Promise<void> {
     if (!this.#postgres) {
       const database = new DatabaseSync(join(this.service.data, 'szafa.db'), { timeout: 5000 });
@@ -148,7 +148,7 @@ export class House {
     });
   }
 
-  /** Asks the database in use behind the service's back. */
+  /** Queries the current database directly. */
   async query(text: string): Promise<Record<string, unknown>[]> {
     if (this.#postgres) {
       return this.#inPostgres(async (client) => {

@@ -28,7 +28,7 @@ interface Person extends User {
   identity: string;
 }
 
-/** An account with public keys, which are any text to the service. */
+/** Registers an account with public keys. The server does not check them, so they are random text. */
 async function person(service: Service): Promise<Person> {
   const [username, password, identity] = [freshName(), random(9), random(129)];
   const json = { username, password, keys: random(50), identity };
@@ -38,8 +38,8 @@ async function person(service: Service): Promise<Person> {
 }
 
 /**
- * What an account has beside files and uploads: a file in the trash, thumbnails, a share whose one download has begun, one with another
- * account, public keys, and a request that is open, by which two files came, one of them in the trash by now.
+ * Data of an account besides files and uploads: a file in the trash, thumbnails, a link whose only download has started, a share with
+ * another account, public keys, and an open file request with two deliveries, one of them in the trash.
  */
 export class Kept {
   readonly user: Person;
@@ -55,7 +55,7 @@ export class Kept {
   readonly #ticket = random(32);
   #open!: Uploaded;
   #trashed!: Uploaded;
-  /** What is in the trash: the ids and the times. */
+  /** IDs and times of the files in the trash. */
   #thrown: [unknown, unknown][] = [];
 
   private constructor(user: Person, friend: Person) {
@@ -79,7 +79,7 @@ export class Kept {
     assertOk(await user.post(pathOf('trashFiles'), { files: [this.#trashed.fileId] }));
     const access = createHash('sha256').update(this.#access).digest('hex');
     const files = [this.#trashed.fileId, this.#open.fileId];
-    // Only what is there is shared.
+    // A file in the trash cannot be shared.
     assertError(await user.post(pathOf('createShare'), { ...this.#share(access), files }), 404);
     const share = { ...this.#share(access), files: files.slice(1) };
     assertOk(await user.post(pathOf('createShare'), share));
@@ -114,7 +114,7 @@ export class Kept {
     return service.call({ path, headers: { [headers.shareTicket]: this.#ticket } });
   }
 
-  /** As it was. `shares`: they are in the database alone, and a rescue does not bring them back. */
+  /** Asserts that everything is unchanged. `shares` is false after a rescue: shares are only in the database, so they are lost. */
   async assertIn(service: Service, { token = this.user.token, shares = true } = {}): Promise<void> {
     const { username, password } = this.user;
     const user = new User(service, username, password, token);
@@ -148,7 +148,7 @@ export class Kept {
     assert.ok(volume.body.equals(open.file.volumes[1] as Buffer), volume.excerpt);
   }
 
-  /** What others have of it. Names and keys come back in any case: who has compared them must not be asked again. */
+  /** Checks what other accounts see. Names and public keys always survive: contacts who verified them must not have to do it again. */
   async #assertOthers(service: Service, user: User, shares: boolean): Promise<void> {
     const { username, password, identity } = this.#friend;
     const read = await user.get(pathOf('readIdentity', { username }));

@@ -1,15 +1,15 @@
 import { Ceph } from './ceph.ts';
 import { Postgres } from './postgres.ts';
 
-/** A metadata store and a volume store: its name, and what makes a run of tests use it. */
+/** A metadata store and a volume store, and the environment variables that make tests use them. */
 export interface Pair {
   name: string;
-  /** Each of its stores is part of another pair, too: what concerns only one of them is shown there. */
+  /** Both stores are also part of other pairs, so tests that use only one of them can be skipped. */
   mixed?: boolean;
   environment: Record<string, string>;
 }
 
-/** The real engines behind every pair of stores but the default one, which needs none. */
+/** Runs the database and S3 engines for all pairs except the default, which needs none. */
 export class Pairs {
   readonly list: Pair[];
   readonly #engines: { stop(): Promise<void> }[];
@@ -18,9 +18,9 @@ export class Pairs {
     this.#engines = [postgres, ceph];
     const database = { SZ_TEST_DATABASE: `${postgres.url}?schema={id}` };
     const volumes = { SZ_TEST_VOLUMES: ceph.url('{id}'), ...ceph.environment };
-    // One worker: that any of several does is tested with the default pair.
+    // One worker is enough: several workers are tested with the default pair.
     const workers = { SZ_TEST_WORKERS: '1' };
-    // One pair without the fast lane: whatever holds for volumes holds for Node's own server, too.
+    // One pair runs without the fast lane, so that the same tests cover Node's own HTTP server.
     const general = { SZ_TEST_LANE: '0' };
     this.list = [
       { name: 'PostgreSQL and S3', environment: { ...database, ...volumes, ...workers } },

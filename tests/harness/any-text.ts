@@ -9,7 +9,7 @@ const point = fc.oneof(
   fc.integer({ min: 0, max: LAST_POINT - SURROGATES }),
 );
 
-/** Any characters at all. The units of fast-check that have all of Unicode make a table of it first, which takes over a second. */
+/** Generates any Unicode text. The units of fast-check would first build a table of all characters, which takes over a second. */
 export const anyText = (maxLength: number): fc.Arbitrary<string> =>
   fc
     .array(point, { maxLength })

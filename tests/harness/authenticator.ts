@@ -1,4 +1,4 @@
-/** A passkey in software: ES256 by node:crypto, and just enough CBOR. What a test wants to be wrong it says. */
+/** A software passkey: ES256 with node:crypto, and just enough CBOR. Tests can make parts of its answers wrong. */
 import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest } from '@szafa/protocol';
 
@@ -24,21 +24,21 @@ function cbor(value: Cbor): Buffer {
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 const [PRESENT, VERIFIED, HAS_KEY] = [1, 4, 64];
 
-/** What may be other than it should. */
+/** Parts of an answer that a test replaces by wrong ones. */
 interface Wishes {
   origin?: string;
   rpId?: string;
   type?: string;
   challenge?: string;
   counter?: number;
-  /** The user was not verified. */
+  /** The authenticator did not verify the user. */
   unverified?: boolean;
-  /** The user was not even there. */
+  /** The user was not present. */
   absent?: boolean;
   userHandle?: string;
   format?: string;
   statement?: Map<string, Cbor>;
-  /** The page was shown inside another one's. */
+  /** The page was embedded in a page of another origin. */
   crossOrigin?: boolean;
   publicKey?: Map<number, Cbor>;
 }
@@ -48,7 +48,7 @@ export class Authenticator {
   readonly #origin: string;
   readonly #key: KeyObject;
   readonly #public: Map<number, Cbor>;
-  /** How often it has signed; 0 for ever: it does not count. */
+  /** Number of signatures. An authenticator that starts with 0 does not count. */
   counter: number;
   handle = randomBytes(16).toString('base64url');
 
@@ -90,7 +90,7 @@ export class Authenticator {
     return Buffer.concat([sha256(rpId), end]);
   }
 
-  /** What `addPasskey` takes. */
+  /** Creates the passkey, for the body of `addPasskey`. */
   make(
     { challenge, rp_id, user_id }: NewPasskeyRequest,
     wishes: Wishes = {},
@@ -113,7 +113,7 @@ export class Authenticator {
     };
   }
 
-  /** What a login takes. */
+  /** Signs the challenge of a login. */
   answer({ challenge, rp_id }: PasskeyRequest, wishes: Wishes = {}): PasskeyAnswer {
     if (this.counter > 0) this.counter++;
     const { rpId = rp_id, counter = this.counter, userHandle = this.handle } = wishes;

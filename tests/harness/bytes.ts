@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** As `deepEqual`, which takes minutes to show how some thousand bytes differ: a test that failed seemed to hang. */
+/** Use it instead of `deepEqual`, which takes minutes to format the difference of a few thousand bytes. */
 export function assertBytes(found: Uint8Array, expected: Uint8Array, what = 'the bytes'): void {
   if (Buffer.compare(found, expected) === 0) return;
   const at = expected.findIndex((byte, at) => byte !== found[at]);

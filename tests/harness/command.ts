@@ -10,11 +10,11 @@ export interface CommandResult {
   code: number | null;
   out: string;
   errors: string;
-  /** What --json printed. */
+  /** Parsed output of --json. */
   lines: Record<string, unknown>[];
 }
 
-/** A command of the server, on the stores of one that may run. */
+/** Runs a command of the server on the stores of a service, which may be running. */
 export async function command(
   service: Service,
   args: string[],

@@ -14,7 +14,7 @@ export interface AlertRule {
 
 export const deployed = (name: string) => fileURLToPath(new URL(name, DEPLOY));
 
-/** The rules for Prometheus, group by group. */
+/** Reads the alert rules for Prometheus. */
 export async function alertRules(): Promise<AlertRule[]> {
   const { parse } = createRequire(createRequire(import.meta.url).resolve('@fastify/swagger'))('yaml');
   const { groups } = parse(await readFile(deployed('alerts.yaml'), 'utf8')) as {
@@ -43,7 +43,7 @@ export interface Selector {
   matchers: { label: string; operator: string; value: string }[];
 }
 
-/** The series that an expression asks for. */
+/** Returns the series that an expression uses. */
 export function selectorsOf(expression: string): Selector[] {
   return [...expression.matchAll(/\b(szafa_\w+)(?:\{([^}]*)\})?/g)].map(([, name, inside = '']) => ({
     name: name!,
@@ -55,7 +55,7 @@ export function selectorsOf(expression: string): Selector[] {
   }));
 }
 
-/** The labels that an expression groups by. */
+/** Returns the labels that an expression groups by. */
 export const groupings = (expression: string): string[] =>
   [...expression.matchAll(/\bby\s*\(([^)]*)\)/g)].flatMap(([, list]) =>
     list!.split(',').map((name) => name.trim()),

@@ -1,13 +1,13 @@
 import http from 'node:http';
 
-/** A request as a test wants it, right or wrong; nothing is added but what HTTP itself demands. */
+/** A request, valid or not. Nothing is added except for what HTTP requires. */
 export interface Call {
   method?: string;
   path: string;
   token?: string;
-  /** Sent as JSON with its content type. */
+  /** Body to send as JSON, with the matching Content-Type. */
   json?: unknown;
-  /** Sent as it is; an iterable goes out in chunked encoding. */
+  /** Body to send unchanged. An iterable is sent in chunked encoding. */
   body?: Uint8Array | string | AsyncIterable<Uint8Array>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -17,13 +17,13 @@ export interface Call {
 export interface Answer {
   status: number;
   headers: http.IncomingHttpHeaders;
-  /** Names and values in turn, as they came and as often. */
+  /** Alternating names and values, as received. Includes repeated headers. */
   rawHeaders: string[];
   body: Buffer;
   text: string;
-  /** How the body begins, for messages: all of a volume as text takes longer than to fetch it. */
+  /** Beginning of the body, for messages. Decoding a whole volume as text takes longer than fetching it. */
   excerpt: string;
-  /** The body as a JSON object; throws when it is none. */
+  /** The body as a JSON object. Throws if it is not JSON. */
   json: Record<string, unknown>;
 }
 
@@ -45,7 +45,7 @@ function toAnswer(response: http.IncomingMessage, body: Buffer): Answer {
   };
 }
 
-/** Every request opens its own connection, so that a series of them meets every worker. */
+/** Sends a request on a new connection, so that a series of requests reaches every worker. */
 export async function send(baseUrl: string, call: Call): Promise<Answer> {
   const headers: Record<string, string> = {};
   if (call.token !== undefined) headers['authorization'] = `Bearer ${call.token}`;
@@ -89,14 +89,14 @@ export async function send(baseUrl: string, call: Call): Promise<Answer> {
 
 async function writeAll(request: http.ClientRequest, body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const part of body) {
-    // After an early answer nobody reads any more.
+    // After an early answer the server does not read the rest.
     if (request.destroyed || request.writableEnded) return;
     request.write(part);
   }
   request.end();
 }
 
-/** The bytes in pieces, and so in chunked encoding. */
+/** Yields the bytes in pieces, so that they are sent in chunked encoding. */
 export async function* inPieces(bytes: Uint8Array, size = 1000): AsyncIterable<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }

@@ -9,15 +9,15 @@ import { volumesInFolder } from './stores.ts';
 import { assertReadable, listFiles, makeFile, readVolume, sha256, upload } from './upload.ts';
 import { admin, sharedUser, User } from './user.ts';
 
-/** Of more files the sum of what they have beside their bytes is not checked: it takes two requests for each. */
+/** With more files than this, `extra_bytes` is not checked, because that takes two requests per file. */
 const EXTRA_CHECKED = 200;
-/** Files that are read at once. */
+/** Files read at the same time. */
 const LANES = 4;
 
 /**
- * What must hold for an account at any time: every listed file is readable volume by volume with the digests
- * that were announced, the quota is the sum of the sizes, no record stands twice, directories count their own
- * files. Holds for files made by `makeFile` with its own size and digest. Returns the listing it went by.
+ * Asserts what must always be true for an account: every listed file is readable and has the announced digests, the quota is the sum
+ * of the sizes, no record is listed twice, and directories count their own files. Works for files from `makeFile` with their real size
+ * and digest. Returns the list of files.
  */
 export async function checkInvariants(service: Service, token: string): Promise<FileRecord[]> {
   const user = new User(service, '', '', token);
@@ -46,11 +46,11 @@ export async function checkInvariants(service: Service, token: string): Promise<
   return files;
 }
 
-/** The operator's sum of enc_params and thumbnails is that of all files, those in the trash included. */
+/** Asserts that the operator's `extra_bytes` is the sum of all enc_params and thumbnails. Skips accounts with files in the trash. */
 async function checkExtra(service: Service, user: User, files: FileRecord[]): Promise<void> {
   const { username } = (await user.get(pathOf('me'))).json;
   const account = await admin(service).get(pathOf('showAccount', { username: String(username) }));
-  // The administrator has no account; and a balancer does not know the system token of its nodes.
+  // The system token has no account (404), and a load balancer in front of nodes does not have their system token (401).
   if (account.status === 404 || account.status === 401) return;
   const trash = (await user.get(pathOf('listTrash'))).json['files'] as FileRecord[] | undefined;
   if (trash === undefined || trash.length > 0) return;
@@ -75,7 +75,7 @@ async function checkBytes(user: User, file: FileRecord): Promise<void> {
   assert.equal(sha256(...volumes), file.sha256, `bytes of ${file.file_id}`);
 }
 
-/** Polls until the check passes; after the time it fails with the check's own message. */
+/** Repeats the check until it passes. After the timeout, fails with the error of the check. */
 export async function eventually(check: () => Promise<void>, timeoutMs = 60_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   for (;;) {
@@ -88,14 +88,14 @@ export async function eventually(check: () => Promise<void>, timeoutMs = 60_000)
   }
 }
 
-/** Sizes of all files below a folder, by path. */
+/** Returns the sizes of all files below a folder, by path. */
 export async function filesBelow(folder: string): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   let entries: string[] = [];
   try {
     entries = await readdir(folder, { recursive: true });
   } catch (error) {
-    // A folder that was never needed holds nothing.
+    // The folder is created only when it is needed.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   for (const entry of entries) {
@@ -103,14 +103,14 @@ export async function filesBelow(folder: string): Promise<Map<string, number>> {
       const facts = await stat(join(folder, entry));
       if (facts.isFile()) found.set(entry, facts.size);
     } catch (error) {
-      // Removed between the listing and the look.
+      // The file was removed after it was listed.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
   return found;
 }
 
-/** Unfinished bodies leave nothing behind: the temp area gets empty. */
+/** Asserts that unfinished bodies leave nothing behind: the temp folder becomes empty. */
 export async function assertNoLeftovers(service: Service): Promise<void> {
   if (!volumesInFolder()) return;
   await eventually(async () => {
@@ -118,7 +118,7 @@ export async function assertNoLeftovers(service: Service): Promise<void> {
   });
 }
 
-/** Whatever was done to the service, it goes on and nothing is left behind. */
+/** Asserts that the service still works after an attack and that nothing is left behind. */
 export async function assertUnharmed(service: Service): Promise<void> {
   for (let i = 0; i < 4; i++) assertOk(await service.call({ path: pathOf('healthz') }), { ok: true });
   const user = await sharedUser(service);
@@ -127,7 +127,7 @@ export async function assertUnharmed(service: Service): Promise<void> {
   await assertNoLeftovers(service);
 }
 
-/** How many files of exactly this size the data folder holds; a test chooses a size nobody else has. */
+/** Counts the files of exactly this size in the data folder. Tests choose a size that no other test uses. */
 export async function storedOfSize(service: Service, size: number): Promise<number> {
   return [...(await filesBelow(service.data)).values()].filter((found) => found === size).length;
 }

@@ -1,5 +1,4 @@
 /**
- * How much of the same: a few times where that shows it, and many, or more kinds, in `npm run test:long`. The files that
- * import this run in both.
+ * Returns `few` in `npm test` and `many` in `npm run test:long`, such as a number of repetitions. Test files that use it run in both.
  */
 export const usually = <F, M>(few: F, many: M): F | M => (process.env['SZ_TEST_LONG'] === '1' ? many : few);

@@ -1,4 +1,4 @@
-/** Every series with its value. */
+/** Returns the value of every series. */
 export function parseMetrics(text: string): Map<string, number> {
   const found = new Map<string, number>();
   for (const line of text.trim().split('\n')) {

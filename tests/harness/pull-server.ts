@@ -7,20 +7,20 @@ export interface PullRequest {
   transferId: string;
   idx: number;
   token: string | null;
-  /** As it came: request line and headers. */
+  /** The URL as received. */
   url: string;
   headers: http.IncomingHttpHeaders;
 }
 
 export interface PullServerOptions {
   host?: string;
-  /** Key and certificate, for a server that speaks TLS. */
+  /** PEM text with key and certificate, for a TLS server. */
   tls?: string;
-  /** Answers a request in its own way and returns true, or returns false to have the volume sent. */
+  /** Answers a request itself and returns true, or returns false to send the volume. */
   answer?: (request: PullRequest, response: http.ServerResponse) => boolean | Promise<boolean>;
 }
 
-/** The temporary server of a client, which the service pulls volumes from. */
+/** The temporary server of a client, from which the service pulls volumes. */
 export class PullServer {
   readonly requests: PullRequest[] = [];
   readonly #server: http.Server;
@@ -66,7 +66,7 @@ export class PullServer {
   }
 }
 
-/** Whole volumes and single ranges, which a downloader with several connections asks for. */
+/** Sends a volume or a single range of it: a downloader with several connections requests ranges. */
 function sendVolume(
   bytes: Buffer | undefined,
   request: http.IncomingMessage,

@@ -1,10 +1,10 @@
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What came back over a plain socket, for requests that no HTTP client would send. */
+/** The answer on a plain socket, for requests that no HTTP client would send. */
 export interface RawAnswer {
   text: string;
-  /** The status of every response found, in order. */
+  /** The statuses of all responses, in order. */
   statuses: number[];
   closed: boolean;
 }
@@ -20,13 +20,13 @@ export class RawConnection {
     socket.on('data', (part: string) => {
       this.#received += part;
     });
-    // Our side stays open until the test ends it, so the end of theirs is what counts.
+    // Our side stays open until the test ends it, so `closed` refers to the server's side.
     for (const event of ['end', 'close']) {
       socket.on(event, () => {
         this.#closed = true;
       });
     }
-    // A reset is one of the ways in which a service may refuse; it shows as `closed`.
+    // A service may refuse with a reset, which counts as `closed`.
     socket.on('error', () => {
       this.#closed = true;
     });
@@ -46,12 +46,12 @@ export class RawConnection {
     if (!this.#closed) this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
 
-  /** Ends our side only, as a client does that has nothing more to send. */
+  /** Ends only our side, like a client that has nothing more to send. */
   end(): void {
     this.#socket.end();
   }
 
-  /** Reads nothing until `resume`: what is sent to us piles up where it comes from. */
+  /** Reads nothing until `resume`, so that the server cannot send any more. */
   pause(): void {
     this.#socket.pause();
   }
@@ -69,7 +69,7 @@ export class RawConnection {
     return { text: this.#received, statuses: statuses.map((m) => Number(m[1])), closed: this.#closed };
   }
 
-  /** Waits until the predicate holds or the time is over; returns what there is then. */
+  /** Waits until the predicate is true or the time is over, and returns the answer so far. */
   async until(done: (answer: RawAnswer) => boolean, timeoutMs = 10_000): Promise<RawAnswer> {
     const end = Date.now() + timeoutMs;
     while (!done(this.answer) && Date.now() < end) await sleep(5);
@@ -77,7 +77,7 @@ export class RawConnection {
   }
 }
 
-/** Sends the bytes and waits until the connection ends or the predicate holds. */
+/** Sends the bytes and waits until the connection ends or the predicate is true. */
 export async function sendRaw(
   baseUrl: string,
   bytes: string | Uint8Array,

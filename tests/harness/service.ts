@@ -12,26 +12,26 @@ import { storeEnvironment } from './stores.ts';
 import { type OpenApi, Witness } from './witness.ts';
 
 const START_MS = 180_000;
-/** Less than running requests get to finish: what waits for them to no purpose fails. */
+/** Shorter than the time that the server gives running requests to finish, so that a needless wait fails the test. */
 const STOP_MS = 25_000;
 
 export interface ServiceOptions {
-  /** Added to, and stronger than, what the harness sets. */
+  /** Environment variables that override those of the harness. */
   env?: Record<string, string>;
-  /** Names that the harness sets and this service must not see. */
+  /** Variables of the harness to leave out. */
   unset?: string[];
-  /** A command that runs the service elsewhere, as in a network of its own. */
+  /** A command that runs the service in another context, such as a separate network namespace. */
   within?: string[];
-  /** Another file than MAIN, to start the service with. */
+  /** Script to start the service with instead of MAIN. */
   main?: string;
-  /** Starts the service without this Node, as an installation does. */
+  /** Command to start the service with instead of this Node, as in an installation. */
   command?: string[];
 }
 
-/** The same of every service, and much work for one. */
+/** The OpenAPI document. Fetched once, because it is the same for all services and expensive to build. */
 let published: OpenApi | undefined;
 
-/** A started process group: the service with its workers, and what they wrote. */
+/** The process group of a running service and its workers. */
 interface Running {
   child: ChildProcess;
   exited: Promise<number | NodeJS.Signals>;
@@ -42,7 +42,7 @@ function onPath(program: string): string | undefined {
   return folders.map((folder) => join(folder, program)).find((file) => existsSync(file));
 }
 
-/** A real service in its own process group, on its own data folder and a free port. */
+/** A real server in its own process group, with its own data folder and a free port. */
 export class Service {
   readonly systemToken = randomBytes(24).toString('base64url');
   readonly witness = new Witness();
@@ -68,7 +68,7 @@ export class Service {
     return join(this.#home, 'data');
   }
 
-  /** A folder of this service's own that is gone with it. */
+  /** A folder of this service, deleted when the service is discarded. */
   get home(): string {
     return this.#home;
   }
@@ -83,7 +83,7 @@ export class Service {
     return this.#log;
   }
 
-  /** Creates the folder before the first start, to put something into it. */
+  /** Creates the home folder. Call it to prepare the folder before the first start. */
   async makeHome(): Promise<string> {
     this.#home ||= await mkdtemp(join(tmpdir(), 'szafa-test-'));
     return this.#home;
@@ -98,7 +98,7 @@ export class Service {
     const died = running.exited.then((how) => {
       throw new Error(`the service ended at its start (${how}):\n${this.#log.slice(seenBefore)}`);
     });
-    // The rejection matters only while we wait for the start.
+    // Ignore the rejection after the start.
     died.catch(() => {});
     const timer = Promise.withResolvers<never>();
     const late = setTimeout(
@@ -139,7 +139,7 @@ export class Service {
       ...this.#options.env,
     };
     for (const name of this.#options.unset ?? []) delete env[name];
-    // A killed test run must leave no service behind.
+    // The service must end if the test run is killed.
     const setpriv = onPath('setpriv');
     const { within = [], main = MAIN, command = [process.execPath, main] } = this.#options;
     const whole = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), ...within, ...command];
@@ -161,7 +161,7 @@ export class Service {
     return { child, exited };
   }
 
-  /** Starts a process that is expected to refuse, and returns its exit code. */
+  /** Starts a process that is expected to fail, and returns its exit code. */
   async startAndFail(): Promise<number | NodeJS.Signals> {
     await this.makeHome();
     this.#running = this.#spawn();
@@ -180,19 +180,19 @@ export class Service {
     try {
       process.kill(-pid, signal);
     } catch (error) {
-      // The group is gone already, which is what a signal is to bring about.
+      // The group has already ended.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
 
-  /** Ends the service and all its workers at once, as a power cut of the process would. */
+  /** Kills the service and all its workers, like a crash. */
   async kill9(): Promise<void> {
     this.#signalGroup('SIGKILL');
     await this.#running?.exited;
     this.#running = undefined;
   }
 
-  /** SIGTERM, as a service manager does; the exit code must be 0. */
+  /** Sends SIGTERM like a service manager, and asserts exit code 0. */
   async terminate(): Promise<void> {
     const running = this.#running;
     if (!running) return;
@@ -204,19 +204,19 @@ export class Service {
     assert.equal(how, 0, `the service did not end gracefully:\n${this.tail()}`);
   }
 
-  /** Settings for the next start. */
+  /** Changes the options for the next start. */
   set(options: ServiceOptions): void {
     this.#options = options;
   }
 
-  /** Starts again on the same data folder, gracefully or after kill9, with other settings where given. */
+  /** Restarts on the same data folder, gracefully unless it was killed. `options` replaces the earlier options. */
   async restart(options: ServiceOptions = this.#options): Promise<this> {
     await this.terminate();
     this.#options = options;
     return await this.start();
   }
 
-  /** Ends the service for good: graceful end, no secret in its logs, no answer missing in its OpenAPI document. */
+  /** Ends the service gracefully, and asserts that its log has no secrets and its OpenAPI document lists all answers. */
   async stop(): Promise<void> {
     try {
       if (this.#running) {
@@ -230,7 +230,7 @@ export class Service {
     }
   }
 
-  /** Ends the service without a look at what it did, after a failure that has been told already. */
+  /** Ends the service without checks, after a failure that was already reported. */
   async discard(): Promise<void> {
     await this.kill9();
     if (this.#home) await rm(this.#home, { recursive: true, force: true });
@@ -247,19 +247,19 @@ export class Service {
   }
 }
 
-/** A thousand bytes for each account, and no more. */
+/** An enforced quota of a thousand bytes. */
 export const STRICT_QUOTA: ServiceOptions = {
   env: { SZ_QUOTA: '1000', SZ_QUOTA_ENFORCE: '1', SZ_SWEEP_INTERVAL: '1' },
 };
 
-/** Nothing is shared, and nobody is asked for files. */
+/** Shares and file requests are off. */
 export const WITHOUT_SHARES: ServiceOptions = { env: { SZ_SHARES: 'off', SZ_WORKERS: '1' } };
 
 const inUse = new Map<string, Service>();
 
 /**
- * One service for all test files of a process that want the same settings: started before the tests, ended after them,
- * its log shown beside a failure.
+ * Returns a service that all test files of a process with the same options share. It starts before the tests and ends after them; its
+ * log is shown with each failure.
  */
 export function useService(options: ServiceOptions = {}): Service {
   const settings = JSON.stringify(options);
@@ -280,7 +280,7 @@ export function useService(options: ServiceOptions = {}): Service {
   return service;
 }
 
-/** A service of a test's own, for settings that others do not want; one worker, for it starts in half the time. */
+/** Runs a separate service for one test, for special options. Uses one worker, which halves the start time. */
 export async function withService(
   options: ServiceOptions,
   run: (service: Service) => Promise<void>,

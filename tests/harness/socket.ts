@@ -3,7 +3,7 @@ import { type SocketMessage, volumeSocket } from '@szafa/protocol';
 import { eventually } from './invariants.ts';
 import type { Service } from './service.ts';
 
-/** A client as a browser is one. */
+/** A WebSocket client for volumes, like that of the web app. */
 export class SocketClient {
   readonly messages: SocketMessage[] = [];
   closed: number | undefined;
@@ -44,7 +44,7 @@ export class SocketClient {
   }
 }
 
-/** The head of a PUT along a socket. */
+/** Formats the head of a PUT over a socket. */
 export function headOf(path: string, length: number, token: string | undefined, more: string[] = []): string {
   const auth = token === undefined ? [] : [`Authorization: Bearer ${token}`];
   return [`PUT ${path} HTTP/1.1`, 'Host: x', `Content-Length: ${length}`, ...auth, ...more].join('\r\n');

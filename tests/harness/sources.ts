@@ -1,4 +1,4 @@
-/** Starts the server, or runs a command of it, from the sources: all as they are, but that passwords cost little. Workers start here as well. */
+/** Starts the server, its workers or its commands from the sources, with cheap password hashing. */
 import { registerHooks } from 'node:module';
 import { lowerCost, PASSWORDS } from '../../scripts/cheap-passwords.ts';
 

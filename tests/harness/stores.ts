@@ -1,9 +1,8 @@
 import { test } from 'node:test';
 
 /**
- * The one place where a run chooses its pair of stores. SZ_TEST_DATABASE and SZ_TEST_VOLUMES become
- * SZ_DATABASE and SZ_VOLUMES of every service under test; `{id}` in them is replaced by an id that is fresh for
- * each service and kept over its restarts, so that tests never share a schema or a prefix.
+ * Chooses the stores of a test run; no other code does. SZ_TEST_DATABASE and SZ_TEST_VOLUMES become SZ_DATABASE and SZ_VOLUMES of every
+ * service. `{id}` in them is replaced by the ID of the service, which survives restarts, so that tests never share a schema or prefix.
  */
 export function storeEnvironment(id: string): Record<string, string> {
   const environment: Record<string, string> = {};
@@ -17,7 +16,7 @@ export function storeEnvironment(id: string): Record<string, string> {
   return environment;
 }
 
-/** Whether volumes lie in the data folder, where a test can look at them. */
+/** Whether volumes are stored in the data folder, where a test can inspect them. */
 export function volumesInFolder(): boolean {
   return !process.env['SZ_TEST_VOLUMES'];
 }
@@ -26,7 +25,7 @@ export function usesPostgres(): boolean {
   return Boolean(process.env['SZ_TEST_DATABASE']);
 }
 
-/** A test that looks into the folder of the volumes, or breaks it: there is none of that on S3, whose pairs go without it. */
+/** Defines a test that inspects or damages the volume folder. Skipped on S3, which has no such folder. */
 export function testInFolder(name: string, run: () => Promise<void>): void {
   if (volumesInFolder()) test(name, run);
 }

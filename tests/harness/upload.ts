@@ -14,7 +14,7 @@ import type { Answer } from './http.ts';
 import type { Service } from './service.ts';
 import { freshName, User } from './user.ts';
 
-/** A file of known bytes and the init body that announces it. */
+/** A file with random content and the init body for it. */
 export interface MadeFile {
   volumes: Buffer[];
   init: InitBody;
@@ -26,15 +26,15 @@ export function sha256(...parts: Uint8Array[]): string {
   return hash.digest('hex');
 }
 
-/** A number that no double holds: whoever parses enc_params and writes them again changes it. */
+/** A number that a double cannot represent: code that parses and serializes enc_params would change it. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
 const rawNumber = rawJSON('9007199254740993');
 export const ENC_PARAMS = '{"exact":9007199254740993}';
 
-/** What a volume is called in the store. */
+/** Returns the name of a volume in the store. */
 export const volumeName = (idx: number, bytes: Uint8Array) => `${idx}-${sha256(bytes)}`;
 
-/** Volumes of the given sizes; any key of the init body can be replaced. */
+/** Creates a file with volumes of the given sizes. `init` overrides keys of the init body. */
 export function makeFile(sizes: number[] = [1000], init: Partial<InitBody> = {}): MadeFile {
   const volumes = sizes.map((size) => randomBytes(size));
   return {
@@ -78,7 +78,7 @@ export function complete(user: User, transferId: string): Promise<Answer> {
   return user.call('POST', pathOf('complete', { transfer_id: transferId }));
 }
 
-/** How much init says of a streamed transfer: the sizes of the volumes, or nothing. */
+/** Whether the init of a streamed transfer declares the sizes of the volumes. */
 export type Length = 'sized' | 'unsized';
 
 export function streamedInit({ init }: MadeFile, length: Length): StreamedInitBody {
@@ -94,7 +94,7 @@ export async function beginStreamed(user: User, file: MadeFile, length: Length):
   return String(answer.json['transfer_id']);
 }
 
-/** A volume with its own digest, or with another one. */
+/** Sends a volume with its digest, or with a given one. */
 export function putStreamed(
   user: User,
   transferId: string,
@@ -105,7 +105,7 @@ export function putStreamed(
   return putVolume(user, transferId, idx, body, { [headerNames.contentDigest]: digest });
 }
 
-/** What complete of a streamed transfer says of the file. */
+/** Returns the body of complete for a streamed transfer. */
 export function completeBody({ init }: MadeFile, over: Partial<CompleteBody> = {}): CompleteBody {
   const { file_name, file_size, total_sha256, enc_params, chunk_count } = init;
   return { file_name, file_size, total_sha256, enc_params, chunk_count, ...over };
@@ -131,7 +131,7 @@ export async function uploadStreamed(user: User, file: MadeFile, length: Length)
   return { fileId: String(answer.json['file_id']), transferId, file };
 }
 
-/** The way of small files: all in one request, under an id of our own. */
+/** Uploads a small file in one request, with a transfer ID chosen by the client. */
 export function putFile(
   user: User,
   transferId: string,
@@ -141,7 +141,7 @@ export function putFile(
   return user.call('PUT', pathOf('writeFile', { transfer_id: transferId }), { body: volumes[0]!, headers });
 }
 
-/** A file of one volume and the id that it is sent under; what else its line says. */
+/** A file of one volume with its transfer ID. `over` overrides fields in the first line of the batch. */
 export interface Batched {
   id: string;
   file: MadeFile;
@@ -154,7 +154,7 @@ export const batched = (file: MadeFile, over?: Record<string, unknown>): Batched
   ...(over && { over }),
 });
 
-/** The body of several small files in one request. */
+/** Builds the body for several small files in one request. */
 export function filesBody(files: Batched[]): Buffer {
   const head = files.map(({ id, file: { init, volumes }, over }) => {
     return { transfer_id: id, init: toBase64(JSON.stringify(init)), size: volumes[0]!.length, ...over };
@@ -167,7 +167,7 @@ export function putFiles(user: User, files: Batched[]): Promise<Answer> {
   return user.call('POST', pathOf('writeFiles'), { body: filesBody(files) });
 }
 
-/** What each of them was answered. */
+/** Returns the answers for the files of a batch. */
 export const answersIn = ({ json }: Answer) =>
   json['files'] as { status: number; file_id?: string; error?: string }[];
 
@@ -179,7 +179,7 @@ export interface Uploaded {
   file: MadeFile;
 }
 
-/** The whole way: init, every volume, complete. */
+/** Uploads a file with init, one PUT per volume, and complete. */
 export async function upload(user: User, file: MadeFile = makeFile()): Promise<Uploaded> {
   const transferId = await begin(user, file);
   await putAll(user, transferId, file);
@@ -188,7 +188,7 @@ export async function upload(user: User, file: MadeFile = makeFile()): Promise<U
   return { fileId: String(answer.json['file_id']), transferId, file };
 }
 
-/** By a visitor who has the link of a request. */
+/** Uploads a file as a visitor with the link of a file request. */
 export async function deliver(
   service: Service,
   { id, access }: { id: string; access: string },
@@ -225,7 +225,7 @@ export function readVolume(
   return user.get(pathOf('readVolume', { file_id: fileId, idx }), { headers });
 }
 
-/** The file is there, byte for byte, and so are its enc_params. */
+/** Asserts that the content of the file and its enc_params are unchanged. */
 export async function assertReadable(user: User, fileId: string, file: MadeFile): Promise<void> {
   for (const [position, bytes] of file.volumes.entries()) {
     const answer = await readVolume(user, fileId, position + 1);

@@ -6,7 +6,7 @@ import type { Service } from './service.ts';
 
 type Options = Omit<Call, 'method' | 'path'>;
 
-/** Someone who calls a service with a token of his own. */
+/** Sends requests to a service with the token of one account. */
 export class User {
   readonly service: Service;
   readonly username: string;
@@ -41,7 +41,7 @@ export function freshName(): string {
   return `u_${randomBytes(8).toString('hex')}`;
 }
 
-/** A new account, so that a test meets nobody else's files. */
+/** Registers a new account, so that a test does not see files of other tests. */
 export async function register(service: Service, username = freshName()): Promise<User> {
   const password = `pw-${randomBytes(9).toString('base64url')}`;
   const answer = await service.call({
@@ -55,7 +55,7 @@ export async function register(service: Service, username = freshName()): Promis
 
 const shared = new WeakMap<Service, Promise<User>>();
 
-/** One account for all tests of a file that look at no list and no quota; a new one costs a password hash. */
+/** Returns an account for tests that do not depend on lists or quota. Shared, because a new account costs a password hash. */
 export function sharedUser(service: Service): Promise<User> {
   const found = shared.get(service) ?? register(service);
   shared.set(service, found);

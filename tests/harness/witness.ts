@@ -22,14 +22,14 @@ export function routeOf(method: string, path: string): Route | undefined {
   return matchers.find(({ route, pattern }) => route.method === method && pattern.test(bare))?.route;
 }
 
-/** What requests carry that must stand nowhere else. */
+/** Request fields with secrets, which must not appear in logs or error messages. */
 const SENT = [
   ...['token', 'password', 'current', 'next', 'secret', 'recovery', 'invite', 'ticket', 'base_url'],
 ] as const;
 
 /**
- * Sees every exchange of a service. Holds each answer against the published schema and the error rules,
- * and remembers what must not stand in a log and what the OpenAPI document must list.
+ * Observes all requests to a service. Checks each answer against the published schema and the error rules, and collects the secrets that
+ * must not be logged and the statuses that the OpenAPI document must list.
  */
 export class Witness {
   readonly #secrets = new Set<string>();
@@ -37,11 +37,11 @@ export class Witness {
   readonly #pairs = new Map<string, { route: Route; status: number }>();
 
   keepSecret(value: unknown): void {
-    // Shorter texts stand in a log by accident.
+    // Shorter texts could appear in a log by chance.
     if (typeof value === 'string' && value.length >= 12) this.#secrets.add(value);
   }
 
-  /** Nobody reads an error without what was sent, but errors are shown, and kept. */
+  /** Asserts that an error does not repeat a secret from the request: errors are shown to users and logged. */
   #checkEcho(call: Call, answer: Answer, what: string): void {
     if (answer.status < 400 || typeof call.json !== 'object' || call.json === null) return;
     const sent = call.json as Record<string, unknown>;
@@ -73,7 +73,7 @@ export class Witness {
     }
   }
 
-  /** Every answer has one that no other has, whichever process gave it and however it was refused. */
+  /** Asserts that every answer, even a refusal, has a unique X-Request-Id. */
   #noteRequestId({ headers, excerpt }: Answer): void {
     const id = headers['x-request-id'];
     assert.ok(typeof id === 'string' && /^[\w.-]{1,64}$/.test(id), `X-Request-Id is ${id}: ${excerpt}`);
@@ -94,7 +94,7 @@ export class Witness {
     }
   }
 
-  /** "without tokens, pull addresses or whole transfer ids"; nor passwords. */
+  /** Specification: "without tokens, pull addresses or whole transfer ids". Also without passwords. */
   checkLogs(log: string): void {
     for (const secret of this.#secrets) {
       const at = log.indexOf(secret);
@@ -102,7 +102,7 @@ export class Witness {
     }
   }
 
-  /** Every status that was ever seen must stand in the document. */
+  /** Asserts that the OpenAPI document lists every observed status. */
   checkOpenApi(document: OpenApi): void {
     const missing: string[] = [];
     for (const { route, status } of this.#pairs.values()) {
@@ -113,7 +113,7 @@ export class Witness {
   }
 }
 
-/** What a value has that its schema does not speak of. */
+/** Returns the members of a value that its schema does not list. */
 function unpublished(schema: TSchema, value: unknown): string[] {
   const { properties, items, anyOf } = schema as {
     properties?: Record<string, TSchema>;
@@ -128,10 +128,10 @@ function unpublished(schema: TSchema, value: unknown): string[] {
   );
 }
 
-/** What else they say, their schema tells. */
+/** Routes whose errors may also have `factors` and `passkey`. */
 const FACTOR_ASKED = new Set<Route | undefined>([routes.login, routes.setTotp, routes.removeTotp]);
 
-/** "Most errors are {error}"; the authentication check and the file ownership check use {detail}. */
+/** Specification: "Most errors are {error}"; the authentication check and the file ownership check use {detail}. */
 function checkErrorShape(route: Route | undefined, answer: Answer, what: string): void {
   assert.match(String(answer.headers['content-type']), /^application\/json\b/, what);
   const body = answer.json;

@@ -33,7 +33,7 @@ const engines = useEngines();
 const run = engines.run.bind(engines);
 const large = engines.large.bind(engines);
 
-/** What the recovery key is known by has come along. */
+/** Asserts that the recovery key still works after a migration. */
 async function assertRecovers(
   service: Service,
   { user: { username }, keys, recovery }: Content,
@@ -44,7 +44,7 @@ async function assertRecovers(
   assert.equal(answer.json['keys'], keys);
 }
 
-/** All that was there is there, and life goes on: an upload is finished, a directory and a file get new numbers. */
+/** Asserts that all content survived and the account still works: an upload can be finished, and a new directory gets a new ID. */
 async function assertSame(service: Service, content: Content): Promise<void> {
   const user = new User(service, content.user.username, content.user.password, content.user.token);
   for (const { fileId, file } of content.files) await assertReadable(user, fileId, file);
@@ -75,7 +75,7 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
   assert.equal((await run(up)).code, 2, 'the service runs');
   await small.terminate();
 
-  // A store with one broken volume is not migrated, and what did go over is not sent again.
+  // A damaged volume stops the migration. The second run copies only that volume.
   const { fileId, file } = content.files[0]!;
   const name = volumeName(1, file.volumes[0]!);
   const damaged = join(small.data, 'volumes', fileId.slice(0, 2), fileId, name);
@@ -95,7 +95,7 @@ test('migrate moves from the folder to PostgreSQL and S3, goes on where it was b
   const node = await engines.service(large(id));
   await assertSame(node, content);
   await kept.assertIn(node);
-  // Documents of accounts are written by the service that starts there.
+  // The service writes the account documents after it starts on the new stores.
   const s3 = engines.ceph.client(id);
   await eventually(async () => {
     const texts = [];
@@ -201,7 +201,7 @@ test('check-store tells that these stores can be relied on', async () => {
 const isOf = (request: IncomingMessage, method: string, part: string) =>
   request.method === method && request.url!.includes(part);
 
-/** Requests that the store never sees. */
+/** Answers matching requests in place of the store. */
 const answered = (wanted: (request: IncomingMessage) => boolean, status: number, body = ''): Meddling => ({
   instead: (request, response) => {
     if (!wanted(request)) return false;

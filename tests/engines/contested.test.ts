@@ -23,7 +23,7 @@ import { useEngines } from './commands.ts';
 import { House, KINDS } from './house.ts';
 
 const engines = useEngines();
-/** After a start on S3 nothing is removed for twelve rounds; a few more, and all that could go would be gone. */
+/** Time after which anything removable would be gone: a service on S3 removes nothing in the first twelve sweeps, one second each. */
 const ROUNDS_MS = 16_000;
 
 async function counted(service: Service, series: string): Promise<number | undefined> {
@@ -35,7 +35,7 @@ async function counted(service: Service, series: string): Promise<number | undef
 const isContested = (service: Service) =>
   eventually(async () => assert.equal(await counted(service, 'szafa_store_contested'), 1));
 
-/** Nothing of what was there goes, though everything had the time to. */
+/** Asserts that no volume disappears in the time that its removal would take. */
 async function assertAllStay(house: House, before: string[]): Promise<void> {
   await sleep(ROUNDS_MS);
   const now = new Set(await house.volumes());
@@ -60,7 +60,7 @@ describe('a store that another database has had', { concurrency: 3 }, () => {
       const transferId = await begin(user, under);
       await putAll(user, transferId, under);
       await house.copyDatabase('backup');
-      // The mark is renewed by a start; the upload of the backup becomes a file, and another one is made.
+      // After the backup, complete the upload, upload another file, and restart the service, which renews the mark in the store.
       const done = await complete(user, transferId);
       assertOk(done);
       const newer = await upload(user, makeFile([3000]));
@@ -92,7 +92,7 @@ describe('a store that another database has had', { concurrency: 3 }, () => {
       const adopted = await house.run('adopt');
       assert.equal(adopted.code, 0, adopted.errors);
       await eventually(async () => assert.equal(await counted(service, 'szafa_store_contested'), 0));
-      // What this database deleted goes; what only the other one knew stays, as its manifest says what it was.
+      // The file deleted in this database is removed. Files known only to the other database stay, because they have manifests.
       const has = async (id: string) => (await house.volumes()).some((name) => name.includes(id));
       await eventually(async () => assert.equal(await has(old.fileId), false));
       await sleep(3000);

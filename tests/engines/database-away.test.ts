@@ -7,10 +7,10 @@ import pg from 'pg';
 import { admin, assertError, eventually, RawConnection, Service, slowness } from '../harness/index.ts';
 import { Postgres } from './postgres.ts';
 
-/** More than the buffers between service and client take. */
+/** Number of files whose list does not fit into the buffers between service and client. */
 const MANY = 40_000;
 
-/** Between the service and its database; can fall silent, as a cut cable does, and then nobody is told. */
+/** A proxy between the service and its database. It can drop all data without closing connections, like a cut cable. */
 class Line {
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
@@ -44,7 +44,7 @@ class Line {
     this.#silent = true;
   }
 
-  /** What was silent is lost; new connections pass. */
+  /** Closes the old connections and lets new ones through. */
   recover(): void {
     this.#silent = false;
     this.cut();
@@ -119,7 +119,7 @@ test('a list that breaks off has no end: nobody takes a part of it for the whole
   connection.pause();
   const since = (await client.query('SELECT clock_timestamp()::text AS now')).rows[0].now;
   connection.write(request);
-  // A connection at rest still shows its last query, which may be one of the test before.
+  // Check query_start: an idle connection still shows its last query, possibly from the test before.
   const asked = async () => {
     const { rows } = await client.query(
       `SELECT COUNT(*)::int AS n FROM pg_stat_activity

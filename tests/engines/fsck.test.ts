@@ -33,12 +33,12 @@ import { fill, type Result, useEngines } from './commands.ts';
 
 const engines = useEngines();
 
-/** What a store has under a service, as somebody sees it who goes behind the service's back. */
+/** Direct access to the stores of a service, to damage them. */
 interface Behind {
   env: Record<string, string>;
   damage(group: string, name: string, bytes: Buffer): Promise<void>;
   lose(group: string, name: string): Promise<void>;
-  /** A document that is not a group's. */
+  /** Replaces a document that does not belong to a volume group. */
   replace(name: string, text: string): Promise<void>;
   query(text: string): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
@@ -85,7 +85,7 @@ function behindFolder(data: string): Behind {
 const told = ({ lines }: Pick<Result, 'lines'>, what: string, ...keys: string[]) =>
   lines.filter((line) => line['problem'] === what).map((line) => keys.map((key) => line[key]));
 
-/** A sector that the disk has lost ends no check. */
+/** Asserts that fsck reports an unreadable volume and continues. */
 async function assertUnreadable(folder: string, name: string, env: Record<string, string>): Promise<void> {
   const faults = ['-e', 'trace=pread64', '-e', 'inject=pread64:error=EIO'];
   const path = join(folder, name);
@@ -95,7 +95,7 @@ async function assertUnreadable(folder: string, name: string, env: Record<string
   assert.deepEqual(told(result, 'volumes that cannot be read', 'file', 'volume'), [[basename(folder), 2]]);
 }
 
-/** As it would run in two hours. */
+/** Runs fsck as if two hours had passed. */
 async function fsckLater(env: Record<string, string>): Promise<Pick<Result, 'lines'>> {
   const pair = await openPair(readConfig({ ...engines.ceph.environment, ...env }));
   const lines: Record<string, unknown>[] = [];
@@ -139,7 +139,7 @@ for (const kind of ['folder', 'S3'] as const) {
       const broken = [
         ['volumes with wrong bytes', 1],
         ['volumes with wrong bytes', 2],
-        // The folder is the only one who knows that it was here: it is just not received.
+        // With a folder, only the folder itself records received volumes, so a lost volume counts as not received.
         ...(kind === 'S3' ? [['missing volumes', 3]] : []),
       ];
       for (const mended of [false, true]) {
@@ -260,7 +260,7 @@ for (const kind of ['folder', 'S3'] as const) {
       assert.deepEqual(told(found, 'volumes that belong to no file', 'file', 'volume', 'mended'), [
         [second!.fileId, 1, true],
       ]);
-      // There nobody can make it older than it is.
+      // On S3 the orphan cannot be backdated, so run fsck with a later time.
       const later = kind === 'S3' ? await fsckLater(behind.env) : found;
       assert.equal(later.lines.at(-1)!['volume groups without a record'], 1);
       const noted = await behind.query('SELECT file_id FROM orphans');

@@ -27,7 +27,7 @@ const run = (args: string[], env: Record<string, string>): Promise<Result> => {
   return new Command(args, { ...defaults, ...env }, home).ended;
 };
 
-/** 2, and one line that says why, without a stack. */
+/** Asserts exit code 2 and a reason without a stack trace. */
 async function assertRefused(args: string[], env: Record<string, string>, why: RegExp): Promise<void> {
   const { code, errors } = await run(args, env);
   const what = `${args.join(' ') || 'the service'}: ${errors}`;
@@ -36,14 +36,14 @@ async function assertRefused(args: string[], env: Record<string, string>, why: R
   for (const line of errors.trim().split('\n')) assert.match(line, /^szafa: /, what);
 }
 
-/** A data folder with the tables of another version. */
+/** Creates a data folder whose tables have another schema version. */
 async function withVersion(version: number): Promise<string> {
   const data = join(home, `version-${version}`);
   await mkdir(data, { recursive: true });
   await prepareStores(readConfig({ SZ_DATA: data }));
   const sql = new SqliteStore(join(data, 'szafa.db'));
   await sql.execute('UPDATE schema_version SET version = ?', version);
-  // What a repair would change.
+  // A wrong total, which a repair would change.
   await sql.execute("INSERT INTO usage VALUES ('ann', -1, 3, 0, 0, 0, 0, 0, 0)");
   await sql.close();
   return data;
@@ -78,7 +78,7 @@ describe('what cannot be run ends with 2 and says why in a line', () => {
   test('tables of another version, which not even a repair touches', async () => {
     for (const [version, commands] of [
       [99, [START, ['fsck', '--repair'], ['rescue', '--passwords', 'x']]],
-      // The service upgrades what is older; a command does not.
+      // The service upgrades older tables; commands do not.
       [0, [['fsck', '--repair']]],
     ] as const) {
       const data = await withVersion(version);

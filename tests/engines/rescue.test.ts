@@ -35,7 +35,7 @@ import { Kept } from './kept.ts';
 import { S3Proxy } from './s3-proxy.ts';
 
 const engines = useEngines();
-/** All four engines. */
+/** Two pairs that together use all four kinds of stores. */
 const KINDS = ['SQLite and a folder', 'PostgreSQL and S3'] as const;
 
 documentTests(engines, KINDS);
@@ -87,7 +87,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const systems = await upload(system, makeFile([11], { dir_id: systemDir }));
       const kept = await Kept.fill(service);
 
-      // What operators have said of an account comes back with it.
+      // Settings of the operator for an account must survive.
       const other = await register(service);
       const limits = { quota_bytes: 12_345, pulls: 2 };
       assertOk(await system.put(pathOf('limitAccount', { username: other.username }), limits));
@@ -130,10 +130,10 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       assert.equal(full.code, 2, 'a database that is not empty is left alone');
       assert.match(full.errors, /rescue --missing/);
       await house.useDatabase('rescued');
-      // An account whose document says nothing that can be believed is one that has none.
+      // An invalid account document counts as missing.
       const broken = (await accountOf(store, ben.username))!;
       await store.writeAccount({ ...broken, password_hash: 'x' });
-      // Nor is a manifest believed that no service has written.
+      // Manifests that no service would write are rejected.
       const manifest = await manifestOf(store, systems.fileId);
       for (const over of [
         { account_id: randomBytes(16).toString('hex'), owner: 'admin' },
@@ -146,7 +146,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
         const body = streamBody(Readable.from(systems.file.volumes));
         await store.putFile({ ...manifest, ...over, file_id }, manifest.volumes![0]!, body);
       }
-      // Nor is a file taken that could not be read, since a volume of it is gone.
+      // A file with a missing volume is not rescued.
       const whole = await manifestOf(store, moved!);
       assert.equal(whole.volumes?.length, 2);
       const only = streamBody(Readable.from([made[0]!.file.volumes[0]!]));
@@ -208,7 +208,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const transferId = await begin(ann, pending);
       await house.copyDatabase('old');
       await house.copyDatabase('other');
-      // A start renews the mark by which the store knows its database.
+      // A start renews the mark in the store that identifies its database.
       await house.start();
 
       await putAll(ann, transferId, pending);
@@ -228,12 +228,12 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       const files = async () => (await house.query('SELECT file_id FROM files')).length;
 
       await house.useDatabase('other');
-      // Somebody else has the name by now, and a file was deleted.
+      // In this database another account has carol's name, and a file was deleted.
       await house.query(
         `INSERT INTO accounts (username, account_id, password_hash, created_at) VALUES ('${carol.username}', 'x', 'h', 1)`,
       );
       await house.query(`INSERT INTO garbage (file_id, not_before) VALUES ('${doomed.fileId}', 0)`);
-      // So was an account, whose document is still there.
+      // An account was deleted too, but its document still exists.
       const dave = { account_id: randomBytes(16).toString('hex'), username: `dave_${house.id}` };
       await store.writeAccount({ ...(await accountOf(store, carol.username))!, ...dave });
       await house.query(`INSERT INTO account_documents VALUES ('${dave.account_id}', 2, 1)`);
@@ -262,7 +262,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       await store.removeAccount(dave.account_id);
       assert.deepEqual(await house.volumes(), volumes);
 
-      // The service on the older database notices that it is not the one that had the store last.
+      // The service on the older database notices that another database has used the store since.
       await house.useDatabase('old');
       await house.start();
       const contested = async () =>
@@ -298,7 +298,7 @@ for (const kind of usually(KINDS.slice(0, 1), KINDS)) {
       assert.equal((await complete(sameAnn, transferId)).json['file_id'], finished, 'as it was answered');
       await makeDir(sameAnn, 'new');
       for (const user of [sameAnn, sameCarol]) await checkInvariants(service, user.token);
-      // What the records say now, the documents say soon.
+      // The documents are soon updated to match the records.
       await eventually(async () => {
         assert.equal((await manifestOf(store, later.fileId)).dir_id, 0);
         assert.deepEqual(await house.query('SELECT file_id FROM stale_manifests'), []);
@@ -329,7 +329,7 @@ test('a rescue that was killed is run again; no service starts on what it left',
   const proxy = await S3Proxy.start(engines.ceph, {
     instead: ({ method, url }) => {
       if (method !== 'GET' || !url!.includes(`/${house.id}/files/`) || ++reads < 10) return false;
-      // No answer comes until a part of the files is in the database, and none after.
+      // Never answer this request. Kill the command once some files are in the database.
       void eventually(async () => assert.ok((await house.query('SELECT 1 FROM files')).length > 0)).finally(
         () => command.kill(),
       );
@@ -344,7 +344,7 @@ test('a rescue that was killed is run again; no service starts on what it left',
   assert.equal((await command.ended).code, null, 'it was killed');
   proxy.stop();
   assert.match(await house.refused(), /szafa-server rescue/);
-  // By now PostgreSQL has ended what the dead had asked for last.
+  // PostgreSQL has finished the last statements of the killed process by now.
   const rescued = (await house.query('SELECT 1 FROM files')).length;
   assert.ok(rescued > 0 && rescued < made.length, String(rescued));
 

@@ -28,7 +28,7 @@ for (const kind of usually([KINDS[0], KINDS.at(-1)!], KINDS)) {
       assert.deepEqual(await house.volumes(), volumes, 'an empty database');
 
       await house.hideVolumes(true);
-      // The new database becomes that of another store.
+      // The new database is paired with another store.
       await house.start();
       await house.service.terminate();
       if (kind.endsWith('folder')) await rm(join(house.service.data, 'volumes'), { recursive: true });
@@ -52,7 +52,7 @@ for (const kind of usually([KINDS[0], KINDS.at(-1)!], KINDS)) {
 
       await house.start();
       for (const { fileId, file } of files) await assertReadable(user, fileId, file);
-      // The service that runs again writes what it owes, such as the account's document.
+      // There may be new documents: the restarted service writes those that are pending, such as the account's.
       const now = new Set(await house.volumes());
       assert.deepEqual(
         volumes.filter((name) => !now.has(name)),

@@ -67,8 +67,8 @@ const LONG = [
   /^tests\/web\/(?!(files|page|trust|viewing)\.test)/,
   // Tests that start many commands, often with a key derivation each. Every run covers the same rules elsewhere: client/test and
   // tests/blackbox in general; cli/test for comparing files, recovery keys and sessions; client/test/account-attacks for what a server
-  // learns about a password; client/test/account-shares; tests/blackbox/operator-accounts for invitations. tests/faults/steps restarts a
-  // server at each step; tests/faults/kills, in every run, kills it at random.
+  // learns about a password; client/test/account-shares; tests/blackbox/operator-accounts for invitations. tests/faults/steps kills and
+  // restarts a server at each step; tests/faults/kills, in every run, kills it at random.
   /^tests\/cross\/(account-shares|at-once|compare|factor|invitations|keys|keys-attacks|memory|tokens)\.test/,
   /^tests\/attacks\/(hostile-link|hostile-service|logins|store)\.test/,
   /^tests\/released\//,

@@ -51,7 +51,7 @@ export class RawConnection {
     this.#socket.end();
   }
 
-  /** Reads nothing until `resume`, so that the server cannot send any more. */
+  /** Reads nothing until `resume`, so that the server's data piles up on its side. */
   pause(): void {
     this.#socket.pause();
   }

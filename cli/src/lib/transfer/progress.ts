@@ -188,7 +188,7 @@ function trackLine({ name, done, total, meter }: Track, columns: number): string
   return line(oneLine(name), fractionOf(done, total), cells, columns);
 }
 
-/** Draws a bar for each file that is not finished at once, and one for the total. */
+/** Draws a bar for each file that has been in transfer for a moment, and one for the total. */
 export function drawBars(tally: Tally, columns: number, rows: number): string[] {
   const now = tally.clock();
   const old = [...tally.tracks].filter((track) => now - track.began >= YOUNG_MS);

@@ -33,7 +33,7 @@ export async function targetFor(given: string | undefined, single: boolean): Pro
   return isDirectory ? { folder: output } : { file: output };
 }
 
-/** Limit for disk checks of similar names, such as names that differ only in case. A share can have any number; further ones get a number. */
+/** How many names that differ only in case, for example, are checked on the disk. A share can have any number; the rest are numbered. */
 const MOST_ALIKE = 64;
 /** Characters that FAT and Windows do not allow in names. */
 const UNUSUAL = /[:*?"<>|]/g;

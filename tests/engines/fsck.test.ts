@@ -128,7 +128,7 @@ for (const kind of ['folder', 'S3'] as const) {
       await putAll(user, transferId, file);
       await eventually(async () => {
         const noted = await behind.query('SELECT bitmap FROM received_volumes');
-        assert.equal(Number(noted[0]?.['bits'] ?? 14), 14, 'the service has noted what it has');
+        assert.equal(Number(noted[0]?.['bitmap'] ?? 14), 14, 'the service has noted what it has');
       });
       const [{ file_id: group = '' } = {}] = await behind.query(
         "SELECT file_id FROM transfers WHERE status = 'uploading'",

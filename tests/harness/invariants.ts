@@ -76,7 +76,7 @@ async function checkBytes(user: User, file: FileRecord): Promise<void> {
 }
 
 /** Repeats the check until it passes. After the timeout, fails with the error of the check. */
-export async function eventually(check: () => Promise<void>, timeoutMs = 60_000): Promise<void> {
+export async function eventually<T>(check: () => Promise<T>, timeoutMs = 60_000): Promise<T> {
   const end = Date.now() + timeoutMs;
   for (;;) {
     try {

@@ -23,6 +23,7 @@ import type { Uses } from '../parts.ts';
 import { ApiError } from '../platform/http/api-error.ts';
 import { hashToken, newToken } from '../platform/ids.ts';
 import { Service } from '../platform/service.ts';
+import { iso, isoOrNull } from '../platform/time.ts';
 import type { VolumeStore } from '../platform/volumes/store.ts';
 import type { TransferRow } from '../transfers/transfer-rows.ts';
 import { cancelTransfer } from '../transfers/transfers.ts';
@@ -40,9 +41,6 @@ type Dependencies = Uses<'metadata' | 'config'> & {
   /** Recorded in the audit log as the actor. */
   actor: Actor;
 };
-
-const iso = (time: number) => new Date(time).toISOString();
-const isoOrNull = (time: number | null) => (time === null ? null : iso(time));
 
 /** Throws 404 for undefined. */
 function requireFound<T>(found: T | undefined, what: string): T {

@@ -41,11 +41,11 @@ export class OrphanSearch extends Service<Uses<'metadata' | 'volumes' | 'log' | 
       await orphans.keepRound(round, found, now);
       if (performance.now() > until) return;
     }
-    await this.#logRequest(round, now);
+    await this.#removeOrphans(round, now);
     await orphans.keepRound({ ...round, after: null }, { known: [], unknown: [] }, now);
   }
 
-  async #logRequest(round: OrphanRound, now: number): Promise<void> {
+  async #removeOrphans(round: OrphanRound, now: number): Promise<void> {
     const { metadata, volumes, log, metrics } = this.deps;
     const counts = { groups: round.groups, orphans: round.orphans };
     if (isTooMany(round)) {

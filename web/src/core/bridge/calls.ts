@@ -1,6 +1,6 @@
 /**
- * The calls from the page to its worker, with their arguments and results. Only the worker holds keys, so this file is
- * the whole boundary: the page can ask for nothing else.
+ * The calls from the page to its worker, with their arguments and results. One file, because it is a security boundary: only
+ * the worker holds keys, and the page can ask for nothing else.
  */
 import type { Contact, MadePasskey, Second, Szafa } from '@szafa/client';
 import type { NewPasskeyRequest, PasskeyAnswer, PasskeyRequest, Quota } from '@szafa/protocol';

@@ -1,4 +1,4 @@
-/** The English text of the page, in one file to be read as a whole. Other languages must have the same shape. */
+/** The English text of the page. One file, so that it can be read as a whole. Other languages must have the same shape. */
 import type { Tools } from './language.ts';
 
 export function en({ number, plural, secret }: Tools) {

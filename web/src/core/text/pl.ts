@@ -1,4 +1,4 @@
-/** The Polish text of the page, in the same order as the English one. It must import no code of the page: see Tools. */
+/** The Polish text of the page. One file, in the order of the English one. It must import no code of the page: see Tools. */
 import type { Words } from './en.ts';
 import type { Tools } from './language.ts';
 

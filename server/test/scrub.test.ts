@@ -209,3 +209,34 @@ test('a fsck that was broken off goes on with the files that it had not come to,
   assert.equal(await metadata.timestamps.get('fsck'), 0, 'not all is well');
   assert.deepEqual(await run(true), whole, 'it has come to its end');
 });
+
+test('a fsck checks every file, although another one is started meanwhile', async (t) => {
+  const { service, metadata, onDisk } = await begun(t);
+  await service.upload(volumes(2));
+  const broken = await service.upload(volumes(1));
+  await rm((await onDisk(broken))[0]!);
+  const { volumes: store, config } = service.services;
+  const sql = new SqliteStore(paths.database(config));
+  t.after(() => sql.close());
+  const now = performance.now.bind(performance);
+  let later = 0;
+  t.mock.method(performance, 'now', () => now() + later);
+  const open: typeof store.open = async (...args) => {
+    if (later === 0) await metadata.checks.start('fsck', Date.now() + 1);
+    later = 10_000;
+    return store.open(...args);
+  };
+  const watched = new Proxy(store, {
+    get: (_, name) => (name === 'open' ? open : Reflect.get(store, name)),
+  });
+  const pair = { config, sql, metadata: new Metadata(sql), volumes: watched, close: async () => undefined };
+  const lines: Record<string, unknown>[] = [];
+  const report = new Report(true, (line) => void lines.push(JSON.parse(line)));
+  await fsck(pair, { repair: false, bytesPerSecond: 1e12 }, report);
+  report.end();
+  assert.deepEqual(
+    lines.map(({ problem, file, ok }) => problem ?? ok ?? file),
+    ['missing volumes', false],
+  );
+  assert.equal(await metadata.timestamps.get('fsck'), 0, 'not all is well');
+});

@@ -12,6 +12,8 @@ export const FILE_DONE = 2 ** 31 - 1;
 interface Visitor {
   /** Called before each file and volume. */
   mayContinue?: () => boolean;
+  /** Ends the walk if another process has advanced or restarted the same check. Otherwise it only loses its progress. */
+  endsIfOvertaken?: boolean;
   /** Called before each page of files. */
   beforePage?: () => Promise<void>;
   visitVolume: (file: NumberedFile, volume: Volume) => Promise<void>;
@@ -45,7 +47,7 @@ export class FileWalk {
     this.progress = { ...this.progress, [what]: this.progress[what] + by };
   }
 
-  /** Runs the walk. False if `mayContinue` ended it, or another process has advanced the same check. */
+  /** Runs the walk. False if it ended early, or its progress could not be saved because another process has overtaken it. */
   async run(now: () => number): Promise<boolean> {
     try {
       for (let files = await this.#nextPage(); files.length > 0; files = await this.#nextPage()) {
@@ -73,7 +75,8 @@ export class FileWalk {
       if (!this.#mayContinue()) return false;
       await this.#visitor.visitVolume(file, volume);
       this.progress = { ...this.progress, seq: file.seq, idx: volume.idx };
-      if (performance.now() - this.#savedAt > SAVE_MS && !(await this.#save())) return false;
+      const isSaved = performance.now() - this.#savedAt <= SAVE_MS || (await this.#save());
+      if (!isSaved && this.#visitor.endsIfOvertaken) return false;
     }
     await this.#visitor.finishFile(file, volumes);
     this.count('files');

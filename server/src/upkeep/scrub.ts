@@ -82,6 +82,7 @@ export class Scrub extends Service<Uses<'metadata' | 'volumes' | 'config' | 'log
     };
     const walk = new FileWalk(metadata, 'scrub', progress, {
       mayContinue: () => isOurs() && !stop.aborted,
+      endsIfOvertaken: true,
       beforePage: async () => {
         await this.#recheckFaults(stop);
         const faults = await checks.faults(MAX_FAULTS);

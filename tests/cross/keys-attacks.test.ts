@@ -96,13 +96,12 @@ suite('szafa: an account under attack', { concurrency: 3 }, () => {
     const device = await loggedIn(between);
     stack.defer(() => device.remove());
     const evil = 'a\u001b[31m\u009b31m\u007f\u202e\u2066b\nc\u2028\u{e0001}\ud800';
+    let changes: object = { device: evil, created_at: evil };
     between.inward = (path, body) => {
       if (path !== '/api/auth/sessions') return body;
       const { sessions } = JSON.parse(body.toString());
       return Buffer.from(
-        JSON.stringify({
-          sessions: sessions.map((one: object) => ({ ...one, device: evil, created_at: evil, scope: evil })),
-        }),
+        JSON.stringify({ sessions: sessions.map((one: object) => ({ ...one, ...changes })) }),
       );
     };
     const shown = await device.ok(['sessions']);
@@ -112,5 +111,9 @@ suite('szafa: an account under attack', { concurrency: 3 }, () => {
       assert.doesNotMatch(stdout.trimEnd(), /[\p{Cc}\p{Cf}\u2028\u2029]/u);
     }
     assert.equal(json.line('open-session')['device'], evil);
+    changes = { scope: evil };
+    const refused = await device.run(['sessions']);
+    assertError(refused, 1, /unexpected JSON/);
+    assert.doesNotMatch(refused.stderr.replaceAll('\n', ''), /[\p{Cc}\p{Cf}\u2028\u2029]/u);
   });
 });

@@ -89,6 +89,15 @@ test('what is shared with an account is listed, read and ended by it, and seen b
   await assert.rejects(alice.shareWith('nobody_is_this', itemOf(entry)), { code: 'no-contact' });
 });
 
+test('a passphrase, which only links have, does not lock a share with an account', async () => {
+  const [alice, bob] = [await user(), await user()];
+  const options = { note: 'hello', passphrase: 'nobody tells bob' };
+  await alice.shareWith(bob.username, itemOf(await uploaded(alice, 'a.txt')), options);
+  const [share] = await bob.sharedWithMe();
+  assert.equal((await share!.open()).files.length, 1);
+  assert.equal((await alice.links())[0]!.hasPassphrase, false);
+});
+
 test('who shares with an account asks for its name once, and shows that in the share', async () => {
   const [alice, bob] = [await user(), await user()];
   const entry = await uploaded(alice, 'a.txt');

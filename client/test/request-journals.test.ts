@@ -85,6 +85,26 @@ test('one that was begun unheard can be given up, and is begun anew where the fi
   assertBytes(await taken(owner), other);
 });
 
+test('one whose file changes stays in the journal until the service has heard that it is given up', async () => {
+  const { owner, path, journal, send } = await setUp('rewritten');
+  const noted: number[] = [];
+  let volumes = 0;
+  proxy.before = async (method) => {
+    if (method === 'PUT' && ++volumes === 3) writeFileSync(path, content(24_000, 9));
+    if (method === 'DELETE') noted.push((await journal.keys!()).length);
+    return undefined;
+  };
+  try {
+    await assert.rejects(send(), { code: 'file-changed' });
+  } finally {
+    proxy.before = undefined;
+  }
+  // A visitor who is stopped between the two can still give it up: it would count in the request otherwise.
+  assert.deepEqual(noted, [1]);
+  assert.deepEqual(await journal.keys!(), []);
+  assert.equal(await uploading(owner), 0);
+});
+
 test('what a request refused leaves nothing in the journal', async () => {
   const { journal, send } = await setUp('refused');
   await send();

@@ -32,7 +32,9 @@ export async function shareWith(
   if (cleanUsername(username) === from.username)
     throw new SzafaError('own-account', 'these are your own files: share them with somebody else');
   const to = await contacts.trusted(username, options.signal);
-  const share = await createShare(context, items, options, async ({ id, ...about }) => {
+  // Callers may pass the options of a link. The recipient never learns its passphrase, and could not open the share.
+  const unlocked = { ...options, passphrase: undefined };
+  const share = await createShare(context, items, unlocked, async ({ id, ...about }) => {
     const letter = await sealLetter(engine, { shareId: id, from, to }, { ...about, made: Date.now() });
     // Tells the server which keys the letter was sealed for.
     const identity = (await engine.sha256(utf8(to.text))).toHex();

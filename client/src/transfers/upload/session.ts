@@ -156,8 +156,9 @@ export async function discardTransfer(
   { api, log }: Pick<UploadSession<object>, 'api' | 'log'>,
   transferId: string,
 ): Promise<void> {
-  await log?.end();
   await cancelTransfer(api, transferId, { signal: AbortSignal.timeout(CANCEL_MS) }).catch(() => {});
+  // Removed last: if this process is stopped before, the next one can still cancel the transfer.
+  await log?.end();
 }
 
 /** Reads, seals, records and sends the missing volumes. Seals some while others are being sent. */

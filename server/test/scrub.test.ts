@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathOf } from '@szafa/protocol';
@@ -239,4 +239,35 @@ test('a fsck checks every file, although another one is started meanwhile', asyn
     ['missing volumes', false],
   );
   assert.equal(await metadata.timestamps.get('fsck'), 0, 'not all is well');
+});
+
+test('a fsck that takes days records orphans and its success at their time, not at its start', async (t) => {
+  const { service, metadata } = await begun(t);
+  await service.upload(volumes(1));
+  const orphan = 'ab'.repeat(16);
+  const folder = join(service.folder, 'volumes', 'ab', orphan);
+  await mkdir(folder);
+  await utimes(folder, 1, 1);
+  const { volumes: store, config } = service.services;
+  const sql = new SqliteStore(paths.database(config));
+  t.after(() => sql.close());
+  const now = Date.now.bind(Date);
+  let later = 0;
+  t.mock.method(Date, 'now', () => now() + later);
+  const open: typeof store.open = async (...args) => {
+    later = 2 * DAY;
+    return store.open(...args);
+  };
+  const watched = new Proxy(store, {
+    get: (_, name) => (name === 'open' ? open : Reflect.get(store, name)),
+  });
+  const pair = { config, sql, metadata: new Metadata(sql), volumes: watched, close: async () => undefined };
+  const begunAt = now();
+  const report = new Report(true, () => undefined);
+  await fsck(pair, { repair: false, bytesPerSecond: 1e12 }, report);
+  assert.equal(report.counts['volume groups without a record'], 1);
+  const [recorded] = await metadata.orphans.list('', 10);
+  assert.equal(recorded!.file_id, orphan);
+  assert.ok(recorded!.first_seen >= begunAt + 2 * DAY, 'the server deletes it a day after it was first seen');
+  assert.ok((await metadata.timestamps.get('fsck')) >= begunAt + 2 * DAY);
 });

@@ -49,7 +49,9 @@ interface Fsck {
  * volume of an upload counts as not received. Lost bytes of files can only be reported.
  */
 export async function fsck(pair: Pair, options: FsckOptions, report: Report): Promise<void> {
-  const { repair, now = Date.now() } = options;
+  const { repair } = options;
+  // Read anew each time, because the check may take weeks.
+  const now = () => options.now ?? Date.now();
   const { contestedAt } = await pair.metadata.store.get();
   if (contestedAt !== null) {
     if (repair) throw new UsageError(CONTESTED);
@@ -63,14 +65,14 @@ export async function fsck(pair: Pair, options: FsckOptions, report: Report): Pr
   const parts: Fsck = { pair, repair, check, report };
   // Uploads first: an upload that completes in the meantime is then among the files.
   for await (const upload of uploadsOf(pair.sql)) await checkUpload(parts, upload);
-  await checkFiles(parts, options.goOn ?? false, now);
+  await checkFiles(parts, options.goOn ?? false, now());
   await checkAccounts(parts);
-  await recordOrphans(pair, now, report);
+  await recordOrphans(pair, now(), report);
   for await (const owner of findWrongUsage(pair.sql)) {
     if (repair) await repairUsage(pair.sql, owner);
     report.problem('accounts with wrong totals', { owner }, repair);
   }
-  if (report.problems === 0) await pair.metadata.timestamps.set('fsck', now);
+  if (report.problems === 0) await pair.metadata.timestamps.set('fsck', now());
 }
 
 /** Checks the received volumes of an unfinished upload. Volumes may arrive, even a second time, during the check. */

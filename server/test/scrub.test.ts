@@ -271,3 +271,23 @@ test('a fsck that takes days records orphans and its success at their time, not 
   assert.ok(recorded!.first_seen >= begunAt + 2 * DAY, 'the server deletes it a day after it was first seen');
   assert.ok((await metadata.timestamps.get('fsck')) >= begunAt + 2 * DAY);
 });
+
+test('a fsck ends, although a file arrives for each one that it checks', async (t) => {
+  const { service } = await begun(t);
+  await service.upload(volumes(1));
+  const { volumes: store, config } = service.services;
+  const sql = new SqliteStore(paths.database(config));
+  t.after(() => sql.close());
+  let arrived = 0;
+  const open: typeof store.open = async (...args) => {
+    if (arrived++ < 5) await service.upload(volumes(1));
+    return store.open(...args);
+  };
+  const watched = new Proxy(store, {
+    get: (_, name) => (name === 'open' ? open : Reflect.get(store, name)),
+  });
+  const pair = { config, sql, metadata: new Metadata(sql), volumes: watched, close: async () => undefined };
+  const report = new Report(true, () => undefined);
+  await fsck(pair, { repair: false, bytesPerSecond: 1e12 }, report);
+  assert.equal(report.counts['files'], 1);
+});

@@ -50,9 +50,11 @@ export class FileWalk {
   /** Runs the walk. False if it ended early, or its progress could not be saved because another process has overtaken it. */
   async run(now: () => number): Promise<boolean> {
     try {
-      for (let files = await this.#nextPage(); files.length > 0; files = await this.#nextPage()) {
+      // A short page is the last one: files that arrive while it is checked must not prolong the walk forever.
+      for (let files = await this.#nextPage(); files.length > 0; ) {
         await this.#visitor.beforePage?.();
         for (const file of files) if (!this.#mayContinue() || !(await this.#visit(file))) return false;
+        files = files.length < PAGE ? [] : await this.#nextPage();
       }
     } finally {
       await this.#save();

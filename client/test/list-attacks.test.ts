@@ -1,8 +1,10 @@
 /** Lists of files that say something else than their owner has sealed. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { FileRecord } from '@szafa/protocol';
 import { bytesSource, isAhead, type Version } from '../src/index.ts';
+import { completeTransfer, writeVolume } from '../src/transfers/calls.ts';
 import { proxy, service, szafa } from './hostile.ts';
 import type { Hostility } from './proxy.ts';
 import { content, newUser, sameUser } from './service.ts';
@@ -160,4 +162,26 @@ test('equal gen and added: the greater file id is the newest, whatever the order
   const broken = (await (await sameUser(owner, proxy.url)).tree()).file('v')!;
   assert.equal(broken.problem?.code, 'unsupported');
   proxy.hostility = () => undefined;
+});
+
+test('sums beyond 2^53, which two files of another client make, hide neither the tree nor the quota', async () => {
+  const user = await newUser(service.url);
+  const dirId = await user.makeDir('folder');
+  const volume = new Uint8Array([1]);
+  const sha256 = createHash('sha256').update(volume).digest('hex');
+  for (const file_name of ['a', 'b']) {
+    const size = { file_size: Number.MAX_SAFE_INTEGER, total_sha256: sha256, chunk_count: 1 };
+    const chunks = [{ idx: 1, size: 1, sha256 }];
+    const body = { file_name, ...size, chunks, enc_params: { alg: 'other' }, dir_id: dirId };
+    const { transfer_id } = await user.api.call('init', { body });
+    await writeVolume(user.api, transfer_id, 1, volume);
+    await completeTransfer(user.api, transfer_id);
+  }
+  const { used_bytes, remain_bytes } = await user.quota();
+  assert.deepEqual([used_bytes, remain_bytes], [2 * Number.MAX_SAFE_INTEGER, 0]);
+  assert.deepEqual(
+    (await user.dirs()).map(({ size }) => size),
+    [2 * Number.MAX_SAFE_INTEGER],
+  );
+  assert.equal((await user.tree()).files().length, 2);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Sum } from '../src/basics/schemas.ts';
 import { Type } from '../src/basics/type.ts';
 import { findMismatch, type Route, routes } from '../src/index.ts';
 
@@ -40,6 +41,14 @@ test('the first wrong part is named', () => {
     [{ ...right, list: [{ id: 'x' }, null] }, 'list/1'],
   ] as const) {
     assert.equal(findMismatch(Answer, answer), fault);
+  }
+});
+
+test('a sum may be larger than a safe integer, since each of its sizes may be as large as one', () => {
+  const schema = Type.Object({ size: Sum('of all') });
+  for (const size of [0, 2 ** 54]) assert.equal(findMismatch(schema, { size }), undefined);
+  for (const size of [-1, 0.5, Number.POSITIVE_INFINITY, '1']) {
+    assert.equal(findMismatch(schema, { size }), 'size');
   }
 });
 

@@ -11,6 +11,14 @@ export const Named = <Properties extends TProperties>(
 ) => Type.Object(properties, { $id, ...options });
 export const Text = (description: string) => Type.String({ description });
 export const Count = (description: string) => Type.Integer({ description });
+const sums = new WeakSet<object>();
+/** A sum of sizes. Callers declare sizes of up to 2^53 bytes, so that a sum may be larger than a safe integer, and is then inexact. */
+export const Sum = (description: string) => {
+  const schema = Type.Integer({ description });
+  sums.add(schema);
+  return schema;
+};
+export const isSum = (schema: object) => sums.has(schema);
 /** A number of bytes declared by the caller. */
 export const Size = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });

@@ -1,5 +1,6 @@
 /** Validates the schemas of this package. Small enough for the first load of the web app. */
 import type { TSchema } from 'typebox';
+import { isSum } from './schemas.ts';
 
 interface Schema {
   type?: string;
@@ -19,8 +20,8 @@ const checks = new WeakMap<object, Check>();
 
 /**
  * Returns the path of the first value that does not match the schema, such as `files/3/size`, or undefined if everything matches.
- * Unknown members are allowed, because a newer server may add some. Integers are counts and sizes, so a negative or unsafe one never
- * matches.
+ * Unknown members are allowed, because a newer server may add some. Integers are counts and sizes, so a negative one never matches, and
+ * an unsafe one only if it is a sum.
  */
 export const findMismatch = (schema: TSchema, value: unknown) => checkOf(schema as Schema)(value);
 
@@ -47,7 +48,10 @@ function compile(schema: Schema): Check {
   if (type === 'object') return objectCheck(schema);
   if (type === 'array') return arrayCheck(checkOf(schema.items!));
   if (type === 'null') return when((value) => value === null);
-  if (type === 'integer') return when((value) => Number.isSafeInteger(value) && (value as number) >= minimum);
+  if (type === 'integer') {
+    const isInteger = isSum(schema) ? Number.isInteger : Number.isSafeInteger;
+    return when((value) => isInteger(value) && (value as number) >= minimum);
+  }
   if (pattern === undefined) return when((value) => typeof value === type);
   const regex = new RegExp(pattern);
   return when((value) => typeof value === 'string' && regex.test(value));

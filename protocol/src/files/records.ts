@@ -1,7 +1,7 @@
 /** Bodies and answers of the routes for files and directories. */
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../basics/limits.ts';
-import { bytesOf, Count, Named, Nullable, pageOf, Sha256, Text, Time } from '../basics/schemas.ts';
+import { bytesOf, Count, Named, Nullable, pageOf, Sha256, Sum, Text, Time } from '../basics/schemas.ts';
 import { Type } from '../basics/type.ts';
 
 /** Query of a list of files. `cursor` is the pattern of a cursor, `about` describes the directory. */
@@ -35,7 +35,7 @@ export const DirId = Nullable(
 export const FileName = Text('path separators are removed; cut to 255 characters');
 
 export const Quota = Named('Quota', {
-  used_bytes: Count("sum of the sizes of the caller's files"),
+  used_bytes: Sum("sum of the sizes of the caller's files"),
   quota_bytes: Type.Integer(),
   remain_bytes: Count('quota minus used, never below 0'),
   percent: Type.Number({ description: 'used*100/quota, one decimal; 0 when the quota is 0' }),
@@ -48,7 +48,7 @@ export const Directory = Named('Directory', {
   owner: Type.String(),
   created_at: Time(),
   file_count: Type.Integer(),
-  size: Count('sum of the sizes of its files'),
+  size: Sum('sum of the sizes of its files'),
 });
 export type Directory = Static<typeof Directory>;
 

@@ -33,7 +33,7 @@ function run(program: string, args: string[], cwd: string, env: Record<string, s
 
 /** A program of somebody who read client/README.md. */
 const PROGRAM = `
-import { type Entry, type UploadProgress, SzafaError } from '@szafa/client';
+import { type Entry, readVolumeHeaders, SzafaError, type UploadProgress } from '@szafa/client';
 import { type Bytes, openHeader, parseHeader } from '@szafa/client/format';
 import { bytesSource, nodeEngine, nodeTransport, Szafa } from '@szafa/client/node';
 import { weaknessOf } from '@szafa/client/strength';

@@ -31,7 +31,7 @@ test('a download tells how far it is, and is the browser’s own', async (t) => 
   const saved = download(page, 'coming.bin');
   const receiving = async () => {
     const [one] = await transfers(page);
-    return one && /^Receiving · .* \/ 17 MB · .*[KM]B\/s · .* left$/.test(one.status) ? one.share : 0;
+    return one && /^Downloading · .* \/ 17 MB · .*[KM]B\/s · .* left$/.test(one.status) ? one.share : 0;
   };
   await until(async () => (await receiving()) > 0);
   const early = await receiving();

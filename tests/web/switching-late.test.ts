@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from '@szafa/client';
 import type { Page, Route } from 'playwright-core';
-import type { UnfinishedUpload } from '../../web/src/core/bridge/calls.ts';
+import type { Calls, UnfinishedUpload } from '../../web/src/core/bridge/calls.ts';
 import { useService } from '../harness/index.ts';
 import {
   choose,
@@ -42,7 +42,7 @@ const go = (page: Page) => page.evaluate(() => (globalThis as unknown as { late:
 const done = (page: Page) => page.waitForFunction(() => (globalThis as { late?: Late }).late?.done);
 
 /** The first call of this name comes to the page's worker late, or its answer to the page, as on a busy machine. */
-async function visitWithLate(name: string, what: 'call' | 'answer' = 'call'): Promise<Page> {
+async function visitWithLate(name: keyof Calls, what: 'call' | 'answer' = 'call'): Promise<Page> {
   const { page } = await browser.visit('about:blank');
   const init = { held: name, isAnswer: what === 'answer' };
   await page.addInitScript(({ held, isAnswer }) => {
@@ -118,8 +118,8 @@ async function comesNotTo(page: Page, name: string): Promise<void> {
 }
 
 for (const [name, what] of [
-  ['remember', 'call'],
-  ['remember', 'answer'],
+  ['storeUploads', 'call'],
+  ['storeUploads', 'answer'],
   ['upload', 'call'],
 ] as const)
   test(`a file that is chosen while its account leaves is not the next one's: a late ${what} of ${name}`, async () => {
@@ -150,7 +150,7 @@ test('a folder that is dropped, and read when its account has left, is not uploa
 });
 
 test('an empty folder that is dropped while its account leaves is not made for the next one', async () => {
-  const page = await visitWithLate('remember');
+  const page = await visitWithLate('storeUploads');
   await register(page);
   const folder = join(browser.folder, 'hollow');
   await mkdir(folder);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { insertAccount } from '../../../server/src/accounts/accounts-table.ts';
 import { insertSession } from '../../../server/src/accounts/sessions-table.ts';
 import { insertFile } from '../../../server/src/files/file-changes-table.ts';
+import { USAGE_COLUMNS } from '../../../server/src/files/quota.ts';
 import { hashToken, newFileId, newToken, newTransferId } from '../../../server/src/platform/ids.ts';
 import { PostgresStore } from '../../../server/src/platform/sql/postgres.ts';
 import type { Sql, Value } from '../../../server/src/platform/sql/sql.ts';
@@ -49,13 +50,12 @@ class Batches {
   }
 
   #add(text: string, params: Value[]): void {
-    const key = params.filter((value) => typeof value === 'string').join(' ') + params[1] + params[9];
+    // Owner and directory come first in each row, then the sums.
+    const isSum = (at: number) => at % USAGE_COLUMNS.length >= 2;
+    const key = params.filter((_, at) => !isSum(at)).join(' ');
     const found = this.#sums.get(key);
     if (!found) this.#sums.set(key, { text, params });
-    else {
-      const isSum = (at: number) => at % 8 >= 2;
-      found.params = found.params.map((sum, at) => (isSum(at) ? Number(sum) + Number(params[at]) : sum));
-    }
+    else found.params = found.params.map((sum, at) => (isSum(at) ? Number(sum) + Number(params[at]) : sum));
   }
 
   async #insert(text: string, params: Value[]): Promise<void> {
@@ -129,7 +129,7 @@ async function fillAccount(tx: Sql, account: number, filesEach: number, password
   const accountId = randomBytes(16).toString('hex');
   const dirId = account + 1;
   await insertAccount(tx, { username, accountId, passwordHash, createdAt: now });
-  await insertRow(tx, 'account_documents', { account_id: accountId, rev: 1, written: 1 });
+  await insertRow(tx, 'account_documents', { account_id: accountId, rev: 1, written_rev: 1 });
   const tokenHash = hashToken(newToken());
   await insertSession(tx, { tokenHash, username, accountId, device: '', now });
   await insertRow(tx, 'dirs', { dir_id: dirId, owner: username, name: 'papers', created_at: now });

@@ -11,16 +11,8 @@ import { deliveryKey } from '../src/sharing/request-upload.ts';
 import { uploadLog } from '../src/transfers/upload/journal.ts';
 import { proxy, service } from './hostile.ts';
 import { type HostileProxy, startProxy } from './proxy.ts';
-import {
-  content,
-  engine,
-  newUser,
-  optionsFor,
-  quick,
-  readAll,
-  type Service,
-  startService,
-} from './service.ts';
+import type { Service } from './service.ts';
+import { content, engine, newUser, optionsFor, quick, readAll, startService } from './service.ts';
 
 const { server: _, ...visiting } = optionsFor('', { engine: webEngine() });
 

@@ -154,7 +154,7 @@ test('the upload of a file that has grown since goes on if it still begins with 
   }
 });
 
-test('a file of which nothing changed but what the service has already is uploaded anew', async () => {
+test('a file whose only change is what the service already has is uploaded again', async () => {
   const options = {
     path: 'changed',
     volumeSize: SIZE,

@@ -66,7 +66,7 @@ for (let changed = 1; changed <= VOLUMES; changed++) {
   });
 }
 
-/** Leaves an upload of five volumes of which the service has the first two; its transfer. */
+/** Interrupts an upload of five volumes after the first two, and returns its transfer. */
 async function leaveTwo(user: Szafa, proxy: HostileProxy, bytes: Uint8Array, options: UploadOptions) {
   const stop = new AbortController();
   let transferId = '';
@@ -89,7 +89,7 @@ async function leaveTwo(user: Szafa, proxy: HostileProxy, bytes: Uint8Array, opt
   return transferId;
 }
 
-test('a journal that is torn or older than the upload: it goes on with what is remembered, or begins anew', async () => {
+test('a journal that is torn or older than the upload: the upload resumes from what is known, or starts again', async () => {
   await using proxy = await startProxy(service.url);
   const user = await sameUser(szafa, proxy.url);
   const bytes = content(VOLUMES * SIZE);
@@ -153,7 +153,7 @@ test('what is appended behind a torn end is found again', async () => {
   assertBytes(await read(szafa, fileId), bytes);
 });
 
-test('where the service has another volume of a number, the upload begins anew, and stops when that happens again and again', async () => {
+test('where the service has another volume of a number, the upload starts again, and stops if that keeps happening', async () => {
   await using proxy = await startProxy(service.url);
   const bytes = content(VOLUMES * SIZE);
   const strange = async (path: string) => {
@@ -261,13 +261,13 @@ test('an upload that was cut off goes on; nothing in the journal tells the key o
   writeFileSync(path, content(8 * SIZE, 9));
   proxy.requests.length = 0;
   source = await fileSource(path);
-  const anew = await again.upload(source, options);
+  const restarted = await again.upload(source, options);
   await source.close();
-  assert.equal(anew.resumed, 0);
+  assert.equal(restarted.resumed, 0);
   assert.ok(proxy.requests.some(({ method }) => method === 'DELETE'));
-  assertBytes(await read(szafa, anew.fileId), content(8 * SIZE, 9));
+  assertBytes(await read(szafa, restarted.fileId), content(8 * SIZE, 9));
 
-  // The transfer is gone meanwhile: it begins anew as well.
+  // The transfer has been removed: the upload starts again, too.
   proxy.before = (method, where) => (method === 'PUT' && where.endsWith('/5') ? { status: 409 } : undefined);
   source = await fileSource(path);
   await assert.rejects(again.upload(source, options), { status: 409 });

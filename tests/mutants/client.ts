@@ -217,7 +217,7 @@ export const mutants: Mutant[] = [
     tests: [API],
   },
   {
-    name: 'the time for retries begins anew with each failure',
+    name: 'the time for retries starts again with each failure',
     file: 'client/src/http/retry.ts',
     find: 'since ||= Date.now();',
     replace: 'since = Date.now();',
@@ -692,7 +692,7 @@ export const mutants: Mutant[] = [
     tests: [UPLOAD_RESUME],
   },
   {
-    name: 'an upload that meets another one begins anew forever',
+    name: 'an upload that meets another one starts again forever',
     file: 'client/src/transfers/upload/upload.ts',
     find: 'if (attempt === ATTEMPTS) throw error;',
     replace: 'if (attempt === 4 * ATTEMPTS) throw error;',
